@@ -1,0 +1,1 @@
+"""The same engine, many questions: sets, metrics, runs, comparisons."""

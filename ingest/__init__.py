@@ -1,0 +1,1 @@
+"""Raw list -> new generation of the index. `ingest.job` is the only writer."""

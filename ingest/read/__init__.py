@@ -1,0 +1,1 @@
+"""One small pure reader per input format: bytes -> Records."""

@@ -1,0 +1,1 @@
+"""Settings -> embedding model, chat model. The only rooms that name providers."""
