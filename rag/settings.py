@@ -51,16 +51,16 @@ class Settings(BaseModel):
         description="Embedding model: `e5` (ships in a package), `openai:NAME`, `fastembed:NAME`, "
         "`llama-index:module.Class`.",
     )
-    embed_base_url: Text = Field(
-        None, description="Server for `openai:` embeddings, where it is not OPENAI_BASE_URL."
-    )
+    embed_base_url: Text = Field(None, description="Server for `openai:` embeddings, where it is not OPENAI_BASE_URL.")
     embed_api_key: Secret = Field(None, description="Its key, where it is not OPENAI_API_KEY.")
     embed_batch_tokens: int = Field(4096, ge=256, description="Tokens in one batch of texts to embed.")
-    chunk_tokens: int = Field(512, ge=64, le=8192, description="Longest passage in tokens; an abstract is normally one.")
-    chat_model: str = Field("gpt-4.1-mini", min_length=1, description="Model that answers, once a key or base URL is set.")
-    openai_api_key: Secret = Field(
-        None, description="Key of the OpenAI-protocol server that answers."
+    chunk_tokens: int = Field(
+        512, ge=64, le=8192, description="Longest passage in tokens; an abstract is normally one."
     )
+    chat_model: str = Field(
+        "gpt-4.1-mini", min_length=1, description="Model that answers, once a key or base URL is set."
+    )
+    openai_api_key: Secret = Field(None, description="Key of the OpenAI-protocol server that answers.")
     openai_base_url: Text = Field(
         None,
         description="Its address, for vLLM, Ollama, llama.cpp and others (OpenAI's own where unset).",
