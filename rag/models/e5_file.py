@@ -7,6 +7,7 @@ and it is mapped, not read. Layout: `e5.c` of the package (`e5_parse`) and issue
 import contextlib
 import hashlib
 import importlib.util
+import itertools
 import mmap
 import struct
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ class Weights:
         scores = np.frombuffer(self._map, "<f4", count, at + 4 * (count + 1)).tolist()
         at += 4 * (count + 1) + 4 * count
         blob = self._map[at : at + size]
-        texts = [blob[a:b].decode("utf-8") for a, b in zip(offsets, offsets[1:], strict=False)]
+        texts = [blob[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets)]
         return Pieces(texts, scores, bos, eos, pad, unk)
 
     def normaliser(self) -> dict[int, str]:

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-from tokenizers import Regex as Pattern
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from rag.models.e5_file import Weights
 
@@ -28,7 +27,7 @@ class Tokens:
         self._table = weights.normaliser()
         model = models.Unigram(list(zip(pieces.texts, pieces.scores, strict=True)), pieces.unk, False)
         self._tokenizer = Tokenizer(model)
-        self._tokenizer.normalizer = normalizers.Replace(Pattern(" {2,}"), " ")
+        self._tokenizer.normalizer = normalizers.Replace(Regex(" {2,}"), " ")
         self._tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
 
     def windows(self, prefix: str, texts: Iterable[str]) -> Iterator[list[Ids]]:
