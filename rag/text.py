@@ -66,7 +66,7 @@ def _read_latex(source: str, math: bool) -> str:
 def plain(text: str) -> str:
     """`text` without LaTeX and Markdown marks, as a reader would say it: for search and comparison, not for show.
 
-    ``HiR$^2$`` -> ``HiR2``, ``$\\sqrt{\\text{LTS}}$`` -> ``sqrt LTS``, ``(**f**eature-**a**ware`` -> ``(feature-aware``.
+    ``HiR$^2$`` -> ``HiR2``, ``$\\sqrt{\\text{LTS}}$`` -> ``sqrt LTS``, ``**f**eature`` -> ``feature``.
     """
     if any(mark in text for mark in "\\$"):
         text = _MATH.sub(lambda m: _read_latex(m[1] or m[2] or m[3] or "", True), text)
@@ -148,6 +148,20 @@ def query_words(text: str) -> list[str]:
 
 
 _STOPPED = frozenset(form for word in STOP_WORDS for form in (word, *_forms(word)))
+
+
+# Venues
+
+_VENUES = {"nips": "NeurIPS", "neurips": "NeurIPS", "icml": "ICML", "iclr": "ICLR", "arxiv": "arXiv"}
+_VENUE_YEAR = re.compile(r"^(.*?)[\s,'’-]*\b((?:19|20)\d\d)$")
+
+
+def venue_and_year(name: str) -> tuple[str, int | None]:
+    """``"icml 2026"`` -> ``("ICML", 2026)``; a venue we have no other spelling for keeps its own."""
+    tidy = " ".join(name.split())
+    dated = _VENUE_YEAR.match(tidy)
+    venue, year = (dated[1], int(dated[2])) if dated and dated[1] else (tidy, None)
+    return _VENUES.get(venue.casefold(), venue), year
 
 
 # Sentences

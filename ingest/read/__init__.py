@@ -1,1 +1,1 @@
-"""One small pure reader per input format: bytes -> Records."""
+"""One small pure reader per input format: bytes -> Records and, for what is broken, Rejected."""

@@ -1,0 +1,238 @@
+"""Lists -> a new generation of the index: read, clean, plan, split, embed what is new, build, verify, switch.
+
+The only writer. A kill at any moment leaves the generation that is served as it was, and vectors that
+were computed are remembered (`rag.vectors`).
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import MetadataMode, TextNode
+from numpy.lib.format import open_memmap
+
+from ingest.clean import clean
+from ingest.plan import Plan, plan
+from ingest.read import source
+from ingest.record import Rejected
+from rag import catalog, dense, lexical
+from rag.errors import InputError, ModelMismatch
+from rag.models.embedding import Embedding, build
+from rag.settings import Settings
+from rag.store import Generation, Manifest, Store, collection
+from rag.text import encode, sentences
+from rag.types import Frozen, Paper
+from rag.vectors import VectorCache, unit
+
+BATCH = 128
+"""Texts embedded between two commits to the cache: what a kill can cost."""
+
+Progress = Callable[[str, int, int], None]
+"""(what is done, how many, of how many)."""
+
+
+class Report(Frozen):
+    """What an ingest did."""
+
+    generation: str | None
+    read: int
+    added: int
+    changed: int
+    kept: int
+    dropped: int
+    repeated: int
+    rejected: tuple[Rejected, ...]
+    papers: int
+    embedded: int
+    seconds: float
+    written: bool
+
+
+def ingest(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    sync: bool = False,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Report:
+    """Bring the lists into the index. Raises NotFound, InputError, Busy, ModelMismatch, Corrupt, UpstreamError."""
+    started = time.monotonic()
+    store = Store(settings)
+    with store.writer():
+        papers, rejected = gather(paths)
+        if not papers and paths:
+            first = f": {rejected[0].where}: {rejected[0].reason}" if rejected else ""
+            raise InputError(f"no paper in {', '.join(map(str, paths))}{first}; nothing was changed")
+        current = store.open() if store.current() else None
+        todo = plan(current.catalog.digests() if current else {}, papers, sync=sync)
+        embedded, name = 0, current.name if current else None
+        write = not dry_run and (rebuild or not todo.empty)
+        if write:
+            job = _Job(store, settings, build(settings), progress)
+            if current and not rebuild:
+                job.refuse_other_model(current)
+            name, embedded = job.run(current, todo, [str(path) for path in paths])
+        return Report(
+            generation=name,
+            read=len(papers) + len(rejected),
+            added=len(todo.add),
+            changed=len(todo.change),
+            kept=len(todo.keep),
+            dropped=len(todo.drop),
+            repeated=len(todo.repeated),
+            rejected=tuple(rejected),
+            papers=len(todo.add) + len(todo.change) + len(todo.keep),
+            embedded=embedded,
+            seconds=round(time.monotonic() - started, 3),
+            written=write,
+        )
+
+
+def gather(paths: Sequence[Path]) -> tuple[list[Paper], list[Rejected]]:
+    """Every paper of the lists, and every record that is none with its reason."""
+    papers, rejected = [], []
+    for path in paths:
+        for record in source.read(path):
+            made = record if isinstance(record, Rejected) else clean(record, path.name)
+            if isinstance(made, Rejected):
+                rejected.append(made)
+            else:
+                papers.append(made)
+    return papers, rejected
+
+
+class _Job:
+    """One writing of one generation."""
+
+    def __init__(self, store: Store, settings: Settings, embedding: Embedding, progress: Progress) -> None:
+        self._store, self._settings, self._embedding, self._progress = store, settings, embedding, progress
+        self._splitter = SentenceSplitter(
+            chunk_size=settings.chunk_tokens,
+            chunk_overlap=0,
+            tokenizer=encode,
+            chunking_tokenizer_fn=lambda text: [text[start:end] for start, end in sentences(text)],
+        )
+
+    def refuse_other_model(self, current: Generation) -> None:
+        there = (current.manifest.embedding, current.manifest.revision)
+        if there != (self._embedding.name, self._embedding.revision):
+            raise ModelMismatch(
+                f"{current.name} was built with {there[0]} ({there[1]}), CONFAB_EMBED_MODEL is now "
+                f"{self._embedding.name} ({self._embedding.revision}); set it back, or make the index again "
+                "with `confab ingest --rebuild`"
+            )
+
+    def run(self, current: Generation | None, todo: Plan, sources: Sequence[str]) -> tuple[str, int]:
+        """The name of the new generation, and how many texts were embedded."""
+        entries = [self._entry(paper) for paper in sorted(_merged(current, todo), key=catalog.order)]
+        texts = [node.get_content(MetadataMode.EMBED) for entry in entries for node in _nodes(entry)]
+        spoken = [entry.paper.abstract[a:b] for entry in entries for a, b in entry.sentences]
+        if not self._settings.sentence_stage:
+            spoken = []
+        model = f"{self._embedding.name}@{self._embedding.revision}"
+        with VectorCache(self._store.root / "cache" / "vectors.sqlite", model) as cache:
+            embedded = self._embed(cache, texts + spoken)
+            name, folder = self._store.begin()
+            vectors = _write_vectors(folder / "passages.npy", cache, texts, self._embedding.dimension, np.float32)
+            _write_vectors(folder / "sentences.npy", cache, spoken, self._embedding.dimension, np.float16)
+        self._progress("building", 0, 3)
+        catalog.write(folder / "catalog.sqlite", entries)
+        lexical.build(folder / "words", _rows(entries))
+        self._progress("building", 1, 3)
+        dense.build(folder / "chroma", collection(name), vectors, self._settings)
+        self._progress("building", 2, 3)
+        self._store.publish(
+            folder,
+            Manifest(
+                generation=name,
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                parent=current.name if current else None,
+                embedding=self._embedding.name,
+                revision=self._embedding.revision,
+                dimension=self._embedding.dimension,
+                chunk_tokens=self._settings.chunk_tokens,
+                papers=len(entries),
+                passages=len(texts),
+                sentences=sum(len(entry.sentences) for entry in entries),
+                sentence_vectors=len(spoken),
+                sources=tuple(sources),
+            ),
+        )
+        self._progress("building", 3, 3)
+        return name, embedded
+
+    def _entry(self, paper: Paper) -> catalog.Entry:
+        return catalog.Entry(paper, self._split(paper.abstract), sentences(paper.abstract))
+
+    def _split(self, abstract: str) -> list[catalog.Span]:
+        """Passages as offsets; an abstract within the token limit is one."""
+        spans, at = [], 0
+        for chunk in self._splitter.split_text(abstract):
+            words = chunk.split()
+            start = abstract.index(words[0], at)  # the splitter may change the blanks between sentences
+            end = start
+            for word in words:
+                end = abstract.index(word, end) + len(word)
+            spans.append((start, end))
+            at = end
+        return spans
+
+    def _embed(self, cache: VectorCache, texts: Sequence[str]) -> int:
+        missing = sorted(cache.missing(texts), key=len)  # texts of one length waste no padding
+        done = 0
+        for first in range(0, len(missing), BATCH):
+            batch = missing[first : first + BATCH]
+            cache.put(batch, self._embedding.passages(batch))
+            done += len(batch)
+            self._progress("embedding", done, len(missing))
+        return done
+
+
+def _merged(current: Generation | None, todo: Plan) -> Iterator[Paper]:
+    gone = set(todo.drop)
+    for paper in current.catalog.all_papers() if current else ():
+        if paper.id not in gone and paper.id not in todo.papers:
+            yield paper
+    yield from todo.papers.values()
+
+
+def _nodes(entry: catalog.Entry) -> Iterator[TextNode]:
+    """Paper -> TextNode: the id is the paper's and the offset, the same at every ingest; a real title is in the text."""
+    paper = entry.paper
+    title: dict[str, Any] = {} if paper.title_derived or paper.title is None else {"title": paper.title}
+    for start, end in entry.passages:
+        yield TextNode(
+            id_=f"{paper.id}@{start}",
+            text=paper.abstract[start:end],
+            start_char_idx=start,
+            end_char_idx=end,
+            metadata=title,
+            metadata_template="{value}",
+            text_template="{metadata_str}\n{content}",
+        )
+
+
+def _rows(entries: Iterable[catalog.Entry]) -> Iterator[tuple[int, Paper, str]]:
+    row = 0
+    for entry in entries:
+        for start, end in entry.passages:
+            yield row, entry.paper, entry.paper.abstract[start:end]
+            row += 1
+
+
+def _write_vectors(path: Path, cache: VectorCache, texts: Sequence[str], dimension: int, kind: type) -> dense.Vectors:
+    """Vectors in row order; read back through a memory map, so that no list is too long."""
+    if not texts:
+        np.save(path, np.empty((0, dimension), dtype=kind))
+        return np.empty((0, dimension), dtype=np.float32)
+    matrix = open_memmap(path, mode="w+", dtype=kind, shape=(len(texts), dimension))
+    for first in range(0, len(texts), 4096):
+        matrix[first : first + 4096] = unit(cache.get(texts[first : first + 4096]))
+    matrix.flush()
+    return np.asarray(np.load(path, mmap_mode="r"))

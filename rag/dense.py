@@ -1,0 +1,136 @@
+"""Ids and vectors in Chroma, and the exact product under a filter. The only room that names chromadb.
+
+Chroma holds a passage's row number as its id and the vector, nothing else: no text, no embedding
+function (FACTS 1.3, 1.7). Without a filter its graph is asked; under one the same vectors, memory-mapped
+in row order, are multiplied exactly, because Chroma's cost of a filter is linear in the rows that match (FACTS 1.4).
+"""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.errors import Corrupt, SettingsError, UpstreamError
+from rag.settings import Settings
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+Vectors = NDArray[np.float32]
+Ranked = list[tuple[int, float]]
+"""(row, cosine), best first; equal cosines by row."""
+
+# e5's vectors lie in a narrow cone, which costs the graph recall at Chroma's defaults (0.9916); these give 0.998.
+GRAPH = {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}
+
+
+def connect(folder: Path, settings: Settings) -> "ClientAPI":
+    """A client of the Chroma server that is set, else of the files in `folder`. Telemetry and `.env` reading off."""
+    import chromadb
+    from chromadb.config import Settings as ChromaSettings
+
+    quiet: dict[str, Any] = {"_env_file": None, "anonymized_telemetry": False, "allow_reset": False}
+    if settings.chroma_url is None:
+        return chromadb.PersistentClient(path=str(folder), settings=ChromaSettings(**quiet))
+    url = urlsplit(settings.chroma_url if "//" in settings.chroma_url else f"http://{settings.chroma_url}")
+    if not url.hostname:
+        raise SettingsError(f"CONFAB_CHROMA_URL is {settings.chroma_url!r}; expected http(s)://host:port")
+    key = settings.chroma_api_key
+    try:
+        return chromadb.HttpClient(
+            host=url.hostname,
+            port=url.port or (443 if url.scheme == "https" else 8000),
+            ssl=url.scheme == "https",
+            headers={"x-chroma-token": key.get_secret_value()} if key else {},
+            settings=ChromaSettings(**quiet),
+            tenant=settings.chroma_tenant,
+            database=settings.chroma_database,
+        )
+    except Exception as error:
+        raise UpstreamError(
+            f"the Chroma server at {url.hostname}:{url.port} does not answer ({type(error).__name__}); "
+            "start it, or unset CONFAB_CHROMA_URL",
+            retry_after=5,
+        ) from error
+
+
+def forget_clients() -> None:
+    """Chroma keeps every client of a process alive; let go of those that nobody else holds (FACTS 1.1)."""
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    SharedSystemClient.clear_system_cache()
+
+
+def build(folder: Path, name: str, vectors: Vectors, settings: Settings) -> None:
+    """A new collection `name` of unit vectors float32 [n, d]; the id of a vector is its row."""
+    client = connect(folder, settings)
+    with contextlib.suppress(Exception):  # a killed build may have left one on a server
+        client.delete_collection(name)
+    graph: dict[str, Any] = dict(GRAPH)
+    if settings.chroma_url is None:
+        # a sync threshold above the number of vectors would leave the graph unwritten (FACTS 1.8)
+        graph["sync_threshold"] = max(2, min(len(vectors), 10_000))
+        graph["batch_size"] = max(2, min(len(vectors), 1_000))
+    collection = client.create_collection(name, configuration={"hnsw": graph}, embedding_function=None)  # type: ignore[typeddict-item]
+    step = min(client.get_max_batch_size(), 5_000)
+    for first in range(0, len(vectors), step):
+        batch = np.asarray(vectors[first : first + step])
+        collection.add(ids=[str(first + i) for i in range(len(batch))], embeddings=batch)
+    forget_clients()
+
+
+def drop(folder: Path, name: str, settings: Settings) -> None:
+    """Remove a collection from the server, where one is set. (Local files go with their folder.)"""
+    if settings.chroma_url is not None:
+        with contextlib.suppress(Exception):
+            connect(folder, settings).delete_collection(name)
+
+
+class Dense:
+    """The vectors of one generation: `vectors` float32 [n, d] in row order, unit length."""
+
+    def __init__(self, folder: Path, name: str, vectors: Vectors, settings: Settings) -> None:
+        self._vectors = vectors
+        client = connect(folder, settings)
+        try:
+            self._collection = client.get_collection(name, embedding_function=None)
+        except Exception as error:
+            raise Corrupt(
+                f"Chroma has no collection {name!r} ({type(error).__name__}); run `confab index verify`, "
+                "or `confab ingest --rebuild` to make it again from the catalog"
+            ) from error
+        stored = self._collection.configuration.get("embedding_function")
+        if stored is not None and getattr(stored, "name", lambda: "default")() not in ("default", None):
+            raise Corrupt(
+                f"collection {name!r} stores an embedding function, which Confab never writes: the files were "
+                "tampered with; run `confab ingest --rebuild`"
+            )
+
+    def count(self) -> int:
+        return int(self._collection.count())
+
+    def search(self, vector: Vectors, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
+        """The `k` nearest passages among `rows` (all where None)."""
+        if rows is not None:
+            return self._exact(vector, k, rows)
+        k = min(k, len(self._vectors))
+        if k == 0:
+            return []
+        found = self._collection.query(query_embeddings=vector[None, :], n_results=k, include=[])
+        # the graph tells who is near; the cosine is computed again, so that equal vectors tie and order is stable
+        near = np.array(sorted(int(i) for i in found["ids"][0]), dtype=np.int64)
+        return self._exact(vector, k, near)
+
+    def _exact(self, vector: Vectors, k: int, rows: NDArray[np.int64]) -> Ranked:
+        cosines = self.cosines(vector, rows)
+        best = np.argsort(-cosines, kind="stable")[:k]
+        return [(int(rows[i]), float(cosines[i])) for i in best]
+
+    def cosines(self, vector: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Cosine of `vector` and each of `rows`, float32 [len(rows)]."""
+        if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1:  # a run is read in place
+            return np.asarray(self._vectors[int(rows[0]) : int(rows[-1]) + 1] @ vector)
+        return np.asarray(self._vectors[rows] @ vector)

@@ -1,0 +1,119 @@
+"""The word index. The only room that names tantivy.
+
+Tokens are made by `rag.text.words`, for texts and questions alike; tantivy is handed tokens separated by
+blanks and does BM25 (k1 1.2, b 0.75) over three fields. Its own query syntax is never parsed: what a
+person types is words, not a program (FACTS 2).
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+
+from rag.errors import Corrupt
+from rag.text import query_words, words
+from rag.types import Paper
+
+Ranked = list[tuple[int, float]]
+"""(row, BM25 score), best first; equal scores by row."""
+
+FIELDS = {"body": 1.0, "title": 0.6, "authors": 0.6}
+SMALL = 2_000
+"""Up to so many allowed rows the rows themselves are part of the query; above, results are sifted."""
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("row", stored=True, indexed=True, fast=True)
+    for field in FIELDS:
+        builder.add_text_field(field, tokenizer_name="blanks", index_option="freq")
+    return builder.build()
+
+
+def _register(index: tantivy.Index) -> tantivy.Index:
+    index.register_tokenizer("blanks", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+    return index
+
+
+def build(folder: Path, passages: Iterable[tuple[int, Paper, str]]) -> None:
+    """A new index of (row, paper, passage text) in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    index = _register(tantivy.Index(_schema(), path=str(folder)))
+    writer = index.writer(heap_size=64_000_000, num_threads=1)  # one thread, one order: the same index each time
+    for row, paper, text in passages:
+        document = tantivy.Document()
+        document.add_unsigned("row", row)
+        title = paper.title or ""
+        if paper.title_derived and " " in title:  # its first words, not a name
+            title = ""
+        document.add_text("body", " ".join(words(text if paper.title_derived else f"{title}\n{text}")))
+        document.add_text("title", " ".join(words(title)))
+        document.add_text("authors", " ".join(words("\n".join(paper.authors))))
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
+class Lexical:
+    """The words of one generation, opened to be read."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._index = _register(tantivy.Index.open(str(folder)))
+        except ValueError as error:
+            raise Corrupt(f"the word index of {folder.parent.name} cannot be opened ({error})") from error
+        self._schema = self._index.schema
+        self._searcher = self._index.searcher()
+
+    def count(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def search(self, text: str, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
+        """The `k` best passages among `rows` (all where None) for the words of `text`."""
+        return self.search_words(query_words(text), k, rows)
+
+    def search_words(self, tokens: Sequence[str], k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
+        if not tokens or (rows is not None and len(rows) == 0):
+            return []
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, self._term(token)) for token in tokens])
+        if rows is None:
+            return self._top(query, k)
+        if len(rows) <= SMALL:
+            among = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in rows])
+            among = tantivy.Query.const_score_query(among, 0.0)
+            both = [(tantivy.Occur.Must, query), (tantivy.Occur.Must, among)]
+            return self._top(tantivy.Query.boolean_query(both), k)
+        return self._sifted(query, k, rows)
+
+    def _term(self, token: str) -> tantivy.Query:
+        return tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Should, tantivy.Query.boost_query(self._one(field, token), boost))
+                for field, boost in FIELDS.items()
+            ]
+        )
+
+    def _one(self, field: str, token: str) -> tantivy.Query:
+        return tantivy.Query.term_query(self._schema, field, token, "freq")
+
+    def _top(self, query: tantivy.Query, k: int) -> Ranked:
+        # a little more than k, so that a tie at the edge is broken by row and not by chance
+        hits = self._searcher.search(query, limit=k + 50, count=False).hits
+        rows = [int(self._searcher.doc(address)["row"][0]) for _, address in hits]
+        ranked = sorted(((row, float(score)) for row, (score, _) in zip(rows, hits, strict=True)), key=_best_first)
+        return ranked[:k]
+
+    def _sifted(self, query: tantivy.Query, k: int, rows: NDArray[np.int64]) -> Ranked:
+        allowed, limit = set(rows.tolist()), 4 * k
+        while True:
+            found = self._top(query, limit)
+            kept = [hit for hit in found if hit[0] in allowed]
+            if len(kept) >= k or len(found) < limit:
+                return kept[:k]
+            limit *= 8
+
+
+def _best_first(hit: tuple[int, float]) -> tuple[float, int]:
+    return (-hit[1], hit[0])

@@ -1,0 +1,332 @@
+"""A generation of the index: one immutable folder, made aside, verified, then made current.
+
+    DATA_DIR/
+      CURRENT                    name of the generation that is served; replaced in one step
+      LOCK                       held by the one writer
+      cache/vectors.sqlite       vectors by (model, text digest)
+      generations/gen-000007/    manifest.json catalog.sqlite passages.npy sentences.npy words/ chroma/
+      generations/gen-000008.part/   one that is being filled; removed by the next writer
+
+A reader opens the folder that CURRENT names and never sees half of another (FACTS 1.1, 1.2).
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from rag.catalog import Catalog
+from rag.dense import Dense, Vectors, drop, forget_clients
+from rag.errors import Busy, Corrupt, NoIndex, NotFound, UsageError
+from rag.lexical import Lexical
+from rag.settings import Settings
+from rag.types import Frozen
+
+SCHEMA = 1
+SAMPLE = 25
+"""Passages that must find themselves before a generation is served."""
+
+
+class Manifest(Frozen):
+    """What a generation is and what made it; written last."""
+
+    schema_version: int = SCHEMA
+    generation: str
+    created: str
+    parent: str | None = None
+    embedding: str
+    revision: str
+    dimension: int
+    chunk_tokens: int
+    papers: int
+    passages: int
+    sentences: int
+    sentence_vectors: int
+    sources: tuple[str, ...] = ()
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """An opened generation. `vectors` float32 [passages, d] and `sentences` float16 [sentences, d], memory-mapped.
+
+    `sentences` is empty where the index was made without the sentence stage.
+    """
+
+    name: str
+    manifest: Manifest
+    catalog: Catalog
+    dense: Dense
+    lexical: Lexical
+    vectors: Vectors
+    sentences: NDArray[np.float16]
+
+
+class Store:
+    """The generations of one data folder."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.root = settings.data_dir
+        self._home = self.root / "generations"
+
+    # reading
+
+    def current(self) -> str | None:
+        """The name of the generation that is served; None before the first ingest."""
+        try:
+            return (self.root / "CURRENT").read_text("utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def names(self) -> list[str]:
+        """All whole generations, oldest first."""
+        return sorted(p.name for p in self._home.glob("gen-*") if (p / "manifest.json").is_file() and not p.suffix)
+
+    def manifest(self, name: str) -> Manifest:
+        path = self._home / name / "manifest.json"
+        try:
+            return Manifest.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            raise NotFound(f"there is no generation {name!r}; `confab index list` shows those there are") from None
+        except ValidationError as error:
+            raise Corrupt(f"the manifest of {name} cannot be read: {error.errors()[0]['msg']}") from None
+
+    def open(self, name: str | None = None) -> Generation:
+        """The named generation, else the current one."""
+        name = name or self.current()
+        if name is None:
+            raise NoIndex(f"there is no index in {self.root}; make one with `confab ingest PATH`")
+        return self._open(self._home / name, self.manifest(name))
+
+    def _open(self, folder: Path, manifest: Manifest) -> Generation:
+        if manifest.schema_version != SCHEMA:
+            raise Corrupt(
+                f"{manifest.generation} has schema {manifest.schema_version}, this version of Confab reads {SCHEMA}; "
+                "run `confab ingest --rebuild`"
+            )
+        vectors, sentences = _load(folder / "passages.npy"), _load(folder / "sentences.npy")
+        return Generation(
+            name=manifest.generation,
+            manifest=manifest,
+            catalog=Catalog(folder / "catalog.sqlite"),
+            dense=Dense(folder / "chroma", collection(manifest.generation), vectors, self._settings),
+            lexical=Lexical(folder / "words"),
+            vectors=vectors,
+            sentences=sentences,
+        )
+
+    # writing
+
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[None]:
+        """Hold the one writer's lock. Raises Busy, naming the holder; a killed holder's lock is free at once."""
+        self._home.mkdir(parents=True, exist_ok=True)
+        with (self.root / "LOCK").open("a+", encoding="utf-8") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read().strip() or "another process"
+                raise Busy(f"{self.root} is being written by {holder}; wait until it ends") from None
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()} (since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC)")
+            lock.flush()
+            try:
+                yield
+            finally:
+                lock.truncate(0)
+
+    def begin(self) -> tuple[str, Path]:
+        """A new name and an empty folder to fill; what a killed writer left is removed."""
+        for left in self._home.glob("*.part"):
+            shutil.rmtree(left)
+        taken = [int(p.name[4:10]) for p in self._home.glob("gen-??????")]
+        name = f"gen-{max(taken, default=0) + 1:06}"
+        folder = self._home / f"{name}.part"
+        folder.mkdir()
+        return name, folder
+
+    def publish(self, folder: Path, manifest: Manifest) -> None:
+        """Hash, verify in a child process, and make current, in this order. Raises Corrupt."""
+        whole = manifest.model_copy(update={"files": hashes(folder)})
+        _write(folder / "manifest.json", whole.model_dump_json(indent=1))
+        problems = self.verify_aside(folder)
+        if problems:
+            raise Corrupt(f"the new generation is not served: {'; '.join(problems)}")
+        _sync_tree(folder)
+        folder.rename(self._home / manifest.generation)
+        _sync(self._home)
+        self.switch(manifest.generation)
+
+    def switch(self, name: str) -> None:
+        """Make a whole generation the current one, in one step."""
+        self.manifest(name)
+        _write(self.root / "CURRENT", name + "\n")
+
+    def verify_aside(self, folder: Path) -> list[str]:
+        """Verify in a child process: torn index files can take down the process that opens them (FACTS 1.2)."""
+        command = [sys.executable, "-m", "rag.store", str(folder), self._settings_for_child()]
+        child = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if child.returncode < 0:
+            return [f"the process that opened it died of {signal.Signals(-child.returncode).name}"]
+        try:
+            problems: list[str] = json.loads(child.stdout)
+        except ValueError:
+            return [f"the process that opened it failed: {child.stderr.strip()[-300:]}"]
+        return problems
+
+    def _settings_for_child(self) -> str:
+        """What the child needs to open an index. The key of a Chroma server is left to the environment."""
+        return self._settings.model_dump_json(include={"chroma_url", "chroma_tenant", "chroma_database"})
+
+    def verify(self, folder: Path) -> list[str]:
+        """Everything that is wrong with a generation, in words; nothing where all is well."""
+        manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
+        found = hashes(folder)
+        wrong = sorted(
+            name for name in found.keys() | manifest.files.keys() if found.get(name) != manifest.files.get(name)
+        )
+        if wrong:
+            return [f"{name} does not match the manifest" for name in wrong]
+        try:
+            generation = self._open(folder, manifest)
+        except Corrupt as error:
+            return [error.message]
+        try:
+            return list(_problems(generation))
+        finally:
+            generation.catalog.close()
+
+    def verify_all(self, name: str) -> list[str]:
+        self.manifest(name)
+        return self.verify_aside(self._home / name)
+
+    def rollback(self, name: str | None = None) -> str:
+        """Make an older generation current: the named one, else the one before the current."""
+        names, current = self.names(), self.current()
+        if name is None:
+            before = [n for n in names if current is None or n < current]
+            if not before:
+                raise UsageError(f"there is no generation before {current}; `confab index list` shows those there are")
+            name = before[-1]
+        self.switch(name)
+        return name
+
+    def purge(self) -> list[str]:
+        """Remove every generation but the current one, and what killed writers left; their texts go with them."""
+        current = self.current()
+        gone = [p for p in sorted(self._home.glob("gen-*")) if p.name != current]
+        for folder in gone:
+            drop(folder / "chroma", collection(folder.name.removesuffix(".part")), self._settings)
+            shutil.rmtree(folder)
+        forget_clients()
+        return [p.name for p in gone]
+
+
+def collection(generation: str) -> str:
+    return f"confab-{generation}"
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file that reading leaves alone. (Chroma writes to its chroma.sqlite3 when it opens it.)"""
+    out = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "manifest.json" and not path.name.startswith((".", "chroma.sqlite3")):
+            with path.open("rb") as file:
+                out[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return out
+
+
+def _problems(generation: Generation) -> Iterator[str]:
+    manifest, catalog = generation.manifest, generation.catalog
+    counts = [
+        ("papers", catalog.papers, manifest.papers),
+        ("passages", catalog.passages, manifest.passages),
+        ("sentences", catalog.sentences, manifest.sentences),
+        ("passages in the word index", generation.lexical.count(), manifest.passages),
+        ("passages in Chroma", generation.dense.count(), manifest.passages),
+        ("passage vectors", len(generation.vectors), manifest.passages),
+        ("sentence vectors", len(generation.sentences), manifest.sentence_vectors),
+    ]
+    for what, there, said in counts:
+        if there != said:
+            yield f"{there} {what}, the manifest says {said}"
+    for name, matrix in (("passages.npy", generation.vectors), ("sentences.npy", generation.sentences)):
+        yield from _odd_vectors(name, matrix, manifest.dimension)
+    step = max(1, manifest.passages // SAMPLE)
+    for row in range(0, min(manifest.passages, len(generation.vectors)), step):
+        best = generation.dense.search(generation.vectors[row], 10)
+        if not best or best[0][1] < 0.999 or (row not in {r for r, _ in best} and best[-1][1] < 0.9999):
+            yield f"passage {row} does not find itself in Chroma"
+
+
+def _odd_vectors(name: str, matrix: NDArray[np.floating], dimension: int) -> Iterator[str]:
+    if matrix.ndim != 2 or (len(matrix) and matrix.shape[1] != dimension):
+        yield f"{name} has shape {matrix.shape}, the manifest says dimension {dimension}"
+        return
+    for first in range(0, len(matrix), 10_000):
+        lengths = np.linalg.norm(matrix[first : first + 10_000].astype(np.float32), axis=1)
+        if not np.all(np.abs(lengths - 1) < 0.01):  # also catches NaN
+            yield f"{name} has vectors that are not of unit length near row {first}"
+            return
+
+
+def _load(path: Path) -> NDArray[np.floating]:
+    try:
+        loaded: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise Corrupt(
+            f"{path.name} of {path.parent.name} cannot be read ({error}); run `confab index verify`"
+        ) from None
+    return loaded
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a small file in one step, on disk when this returns."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with aside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_tree(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        _sync(path)
+    _sync(folder)
+
+
+def _verify_as_child(folder: str, settings: str) -> None:
+    from rag.settings import load
+
+    # the parent's choice of server counts, the rest (a server's key among it) comes from the environment
+    store = Store(load().model_copy(update=json.loads(settings)))
+    sys.stdout.write(json.dumps(store.verify(Path(folder))))
+
+
+if __name__ == "__main__":
+    _verify_as_child(*sys.argv[1:])
