@@ -174,7 +174,7 @@ def test_a_broken_answer_is_an_error_and_what_was_said_is_not_said_twice(mode: M
     with FakeServer(default=Reply("one two three four", mode=mode)) as server:
         start = time.monotonic()
         words, error = failure(model(server))
-        assert time.monotonic() - start < 1.5
+        assert time.monotonic() - start < 3
     assert server.opened == (3 if mode == "no_choices" else 1)  # nothing at all was said: as good as a break
     assert re.search(message, error.message), error.message
     assert words in ("", "one two", "one two three four")
@@ -185,7 +185,7 @@ def test_silence_before_the_first_token_ends_at_its_deadline(mode: Mode) -> None
     with FakeServer(Reply(mode=mode)) as server:
         start = time.monotonic()
         _, error = failure(model(server, chat_first_token_seconds=0.4))
-        assert 0.3 < time.monotonic() - start < 1.2
+        assert 0.3 < time.monotonic() - start < 2
         assert isinstance(error, UpstreamTimeout) and "CONFAB_CHAT_FIRST_TOKEN_SECONDS" in error.message
         assert server.opened == 1 and server.wait(lambda: server.hung_up == 1)
 
