@@ -1,0 +1,82 @@
+"""What one question brought back: a line of `rows.jsonl`. Pure.
+
+A line has the keys that the shared scorer reads (`id answer citations abstained retrieved`), so that
+either can score the file, and all that a report needs: quotes, figures of the gate, timings, tokens.
+"""
+
+from collections.abc import Iterable
+
+from pydantic import Field, ValidationError
+
+from evals.cases import objects
+from rag.errors import InputError
+from rag.types import Frozen, Usage
+
+
+class Quoted(Frozen):
+    """A citation as it was shown. `valid`: the quote stands verbatim at its offsets in a retrieved paper's abstract."""
+
+    number: int
+    paper: str
+    quote: str
+    start: int
+    end: int
+    valid: bool
+
+
+class Found(Frozen):
+    """A retrieved paper with how it was found; `snippet` is its best sentence."""
+
+    paper: str
+    title: str | None = None
+    score: float = 0.0
+    legs: dict[str, int] = Field(default_factory=dict)
+    signals: dict[str, float] = Field(default_factory=dict)
+    snippet: str | None = None
+
+
+class Row(Frozen):
+    """`answer` is None where only retrieval was asked for: answer metrics are then unscored, not zero.
+
+    `retrieved` holds paper ids, best first, each once; `depth` is how many were asked for. `timings_ms`
+    may have retrieve, answer, first_token, total. `error` tells why there is no outcome: it counts as a miss.
+    """
+
+    id: str
+    retrieved: tuple[str, ...] = ()
+    depth: int = 10
+    answer: str | None = None
+    abstained: bool = False
+    citations: tuple[str, ...] = ()
+    quotes: tuple[Quoted, ...] = ()
+    found: tuple[Found, ...] = ()
+    evidence: float | None = None
+    dropped: int = 0
+    degraded: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    timings_ms: dict[str, float] = Field(default_factory=dict)
+    error: str | None = None
+
+    def line(self) -> str:
+        return self.model_dump_json(exclude_defaults=True) + "\n"
+
+
+def parse(lines: Iterable[str], name: str, *, torn_end: bool = False) -> list[Row]:
+    """Rows of a file, the last of each id. `torn_end` forgives a last line cut short by a kill. Raises InputError."""
+    texts = [line for line in lines if line.strip()]
+    rows: dict[str, Row] = {}
+    for number, text in enumerate(texts, 1):
+        try:
+            for _, value in objects([text], name):
+                row = Row.model_validate(value)
+                rows[row.id] = row
+        except (ValidationError, InputError) as error:
+            if torn_end and number == len(texts):
+                break
+            raise InputError(f"{name} line {number} is no row of a run: {error}") from None
+    return list(rows.values())
+
+
+def once(ids: Iterable[str]) -> tuple[str, ...]:
+    """Ids without repeats, each at its first place (several passages of one paper count once)."""
+    return tuple(dict.fromkeys(ids))
