@@ -1,0 +1,68 @@
+"""The web application: one engine, the ways in, and the page, put together."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
+
+from api import chat, health, papers, problems
+from api.edge import Edge
+from api.serving import Engine, Serving
+from rag.errors import ConfabError
+from rag.settings import Settings
+
+STATIC = Path(__file__).parent / "static"
+HEARTBEAT_SECONDS = 10.0
+
+
+def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: float = HEARTBEAT_SECONDS) -> FastAPI:
+    """The application. `opener` is called in a thread until it gives an engine, which the application then closes."""
+    serving = Serving(opener)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        running = asyncio.create_task(serving.run())
+        yield
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        await serving.aclose()
+
+    app = FastAPI(
+        title="Confab",
+        version=version("confab"),
+        description="Cited answers to questions about conference papers.",
+        docs_url=None,  # both load their scripts from a CDN
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        responses={"default": {"model": problems.Problem, "description": "A problem document (RFC 9457)"}},
+        exception_handlers={
+            ConfabError: problems.on_confab_error,
+            RequestValidationError: problems.on_invalid,
+            HTTPException: problems.on_http_error,
+        },
+    )
+    app.add_middleware(Edge, settings=settings)
+    app.include_router(chat.router(serving, settings, heartbeat))
+    app.include_router(papers.router(serving, settings))
+    app.include_router(health.router(serving))
+    _add_page(app)
+    return app
+
+
+def _add_page(app: FastAPI) -> None:
+    """The page at `/`, checked anew by browsers each time, so that an update shows at once."""
+
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
