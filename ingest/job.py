@@ -24,7 +24,7 @@ from rag.errors import InputError, ModelMismatch
 from rag.models.embedding import Embedding, build
 from rag.settings import Settings
 from rag.store import Generation, Manifest, Store, collection
-from rag.text import encode, sentences
+from rag.text import encode, sentences, words
 from rag.types import Frozen, Paper
 from rag.vectors import VectorCache, unit
 
@@ -132,7 +132,7 @@ class _Job:
         """The name of the new generation, and how many texts were embedded."""
         entries = [self._entry(paper) for paper in sorted(_merged(current, todo), key=catalog.order)]
         texts = [node.get_content(MetadataMode.EMBED) for entry in entries for node in _nodes(entry)]
-        spoken = [entry.paper.abstract[a:b] for entry in entries for a, b in entry.sentences]
+        spoken = [entry.paper.abstract[s.start : s.end] for entry in entries for s in entry.sentences]
         if not self._settings.sentence_stage:
             spoken = []
         model = f"{self._embedding.name}@{self._embedding.revision}"
@@ -168,16 +168,22 @@ class _Job:
         return name, embedded
 
     def _entry(self, paper: Paper) -> catalog.Entry:
-        return catalog.Entry(paper, self._split(paper.abstract), sentences(paper.abstract))
+        spoken = [
+            catalog.Sentence(start, end, " ".join(words(paper.abstract[start:end])))
+            for start, end in sentences(paper.abstract)
+        ]
+        title = "" if paper.title_derived else paper.title or ""
+        head = " ".join(words("\n".join((title, *paper.authors))))
+        return catalog.Entry(paper, head, self._split(paper.abstract), spoken)
 
     def _split(self, abstract: str) -> list[catalog.Span]:
         """Passages as offsets; an abstract within the token limit is one."""
         spans, at = [], 0
         for chunk in self._splitter.split_text(abstract):
-            words = chunk.split()
-            start = abstract.index(words[0], at)  # the splitter may change the blanks between sentences
+            pieces = chunk.split()
+            start = abstract.index(pieces[0], at)  # the splitter may change the blanks between sentences
             end = start
-            for word in words:
+            for word in pieces:
                 end = abstract.index(word, end) + len(word)
             spans.append((start, end))
             at = end
@@ -203,7 +209,7 @@ def _merged(current: Generation | None, todo: Plan) -> Iterator[Paper]:
 
 
 def _nodes(entry: catalog.Entry) -> Iterator[TextNode]:
-    """Paper -> TextNode: the id is the paper's and the offset, the same at every ingest; a real title is in the text."""
+    """Paper -> TextNode: the id is the paper's and the offset, the same at every ingest; a real title is in it."""
     paper = entry.paper
     title: dict[str, Any] = {} if paper.title_derived or paper.title is None else {"title": paper.title}
     for start, end in entry.passages:
@@ -222,7 +228,8 @@ def _rows(entries: Iterable[catalog.Entry]) -> Iterator[tuple[int, Paper, str]]:
     row = 0
     for entry in entries:
         for start, end in entry.passages:
-            yield row, entry.paper, entry.paper.abstract[start:end]
+            spoken = (s.words for s in entry.sentences if s.start < end and s.end > start)
+            yield row, entry.paper, " ".join(spoken)
             row += 1
 
 

@@ -25,14 +25,16 @@ CREATE TABLE papers (
     title TEXT, title_derived INTEGER NOT NULL, authors TEXT NOT NULL, venue TEXT, year INTEGER,
     url TEXT, topic TEXT, extra TEXT NOT NULL,
     venue_key TEXT, topic_key TEXT, author_key TEXT NOT NULL,
-    sentence_first INTEGER NOT NULL, sentence_last INTEGER NOT NULL
+    head_words TEXT NOT NULL, sentence_first INTEGER NOT NULL, sentence_last INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX by_venue ON papers (venue_key, year);
 CREATE TABLE passages (
     row INTEGER PRIMARY KEY, paper INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX by_paper ON passages (paper);
-CREATE TABLE sentences (row INTEGER PRIMARY KEY, start INTEGER NOT NULL, "end" INTEGER NOT NULL) STRICT;
+CREATE TABLE sentences (
+    row INTEGER PRIMARY KEY, start INTEGER NOT NULL, "end" INTEGER NOT NULL, words TEXT NOT NULL
+) STRICT;
 """
 COLUMNS = "id, abstract, title, title_derived, authors, venue, year, url, topic, extra"
 
@@ -40,12 +42,21 @@ Rows = NDArray[np.int64]
 Span = tuple[int, int]
 
 
+class Sentence(NamedTuple):
+    """A slice of an abstract and its search words, separated by blanks."""
+
+    start: int
+    end: int
+    words: str
+
+
 class Entry(NamedTuple):
-    """A paper as it is stored: its passages and sentences as offsets into the abstract."""
+    """A paper as it is stored. `head_words` are those of a real title and of the authors."""
 
     paper: Paper
+    head_words: str
     passages: Sequence[Span]
-    sentences: Sequence[Span]
+    sentences: Sequence[Sentence]
 
 
 class Passage(NamedTuple):
@@ -53,6 +64,7 @@ class Passage(NamedTuple):
     paper: Paper
     start: int
     end: int
+    head_words: str
     sentences: range
     """Rows of the sentences of the whole paper."""
 
@@ -69,14 +81,17 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
         row = sentence = 0
         for n, entry in enumerate(entries):
             last = sentence + len(entry.sentences)
-            db.execute(f"INSERT INTO papers VALUES ({','.join('?' * 17)})", (n, *_columns(entry.paper), sentence, last))
+            db.execute(
+                f"INSERT INTO papers VALUES ({','.join('?' * 18)})",
+                (n, *_columns(entry.paper), entry.head_words, sentence, last),
+            )
             db.executemany(
                 "INSERT INTO passages VALUES (?, ?, ?, ?)",
                 [(row + i, n, start, end) for i, (start, end) in enumerate(entry.passages)],
             )
             db.executemany(
-                "INSERT INTO sentences VALUES (?, ?, ?)",
-                [(sentence + i, start, end) for i, (start, end) in enumerate(entry.sentences)],
+                "INSERT INTO sentences VALUES (?, ?, ?, ?)",
+                [(sentence + i, *spoken) for i, spoken in enumerate(entry.sentences)],
             )
             row, sentence = row + len(entry.passages), last
         db.execute("COMMIT")
@@ -150,14 +165,14 @@ class Catalog:
     def passage(self, row: int) -> Passage:
         names = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
         found = self._one(
-            f'SELECT {names}, p.sentence_first, p.sentence_last, s.start, s."end" '
+            f'SELECT {names}, p.head_words, p.sentence_first, p.sentence_last, s.start, s."end" '
             "FROM passages s JOIN papers p ON p.n = s.paper WHERE s.row = ?",
             row,
         )
         if found is None:
             raise Corrupt(f"the catalog has no passage {row}; run `confab index verify`")
-        first, last, start, end = found[-4:]
-        return Passage(row, _paper(found[:-4]), start, end, range(first, last))
+        head_words, first, last, start, end = found[-5:]
+        return Passage(row, _paper(found[:-5]), start, end, head_words, range(first, last))
 
     def sentence_rows(self, row: int) -> range:
         """Rows of the sentences of the paper that passage `row` belongs to."""
@@ -166,13 +181,10 @@ class Catalog:
         )
         return range(first, last)
 
-    def sentence_spans(self, rows: range) -> list[Span]:
-        """Offsets of consecutive sentences."""
-        return list(
-            self._db.execute(
-                'SELECT start, "end" FROM sentences WHERE row >= ? AND row < ? ORDER BY row', (rows.start, rows.stop)
-            )
-        )
+    def spoken(self, rows: range) -> list[Sentence]:
+        """Consecutive sentences."""
+        sql = 'SELECT start, "end", words FROM sentences WHERE row >= ? AND row < ? ORDER BY row'
+        return [Sentence(*row) for row in self._db.execute(sql, (rows.start, rows.stop))]
 
     def row_of(self, paper_id: str) -> int | None:
         """The first passage of a paper."""

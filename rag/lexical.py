@@ -5,6 +5,7 @@ blanks and does BM25 (k1 1.2, b 0.75) over three fields. Its own query syntax is
 person types is words, not a program (FACTS 2).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -38,18 +39,19 @@ def _register(index: tantivy.Index) -> tantivy.Index:
 
 
 def build(folder: Path, passages: Iterable[tuple[int, Paper, str]]) -> None:
-    """A new index of (row, paper, passage text) in `folder`."""
+    """A new index of (row, paper, words of the passage separated by blanks) in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     index = _register(tantivy.Index(_schema(), path=str(folder)))
     writer = index.writer(heap_size=64_000_000, num_threads=1)  # one thread, one order: the same index each time
-    for row, paper, text in passages:
+    for row, paper, body in passages:
         document = tantivy.Document()
         document.add_unsigned("row", row)
         title = paper.title or ""
         if paper.title_derived and " " in title:  # its first words, not a name
             title = ""
-        document.add_text("body", " ".join(words(text if paper.title_derived else f"{title}\n{text}")))
-        document.add_text("title", " ".join(words(title)))
+        title_words = " ".join(words(title))
+        document.add_text("body", body if paper.title_derived else f"{title_words} {body}")
+        document.add_text("title", title_words)
         document.add_text("authors", " ".join(words("\n".join(paper.authors))))
         writer.add_document(document)
     writer.commit()
@@ -69,6 +71,11 @@ class Lexical:
 
     def count(self) -> int:
         return int(self._searcher.num_docs)
+
+    def idf(self, token: str) -> float:
+        """ln(1 + (N - n + 0.5) / (n + 0.5)), n the passages that hold `token`: BM25's weight of a word."""
+        n = self._searcher.doc_freq("body", token)
+        return math.log1p((self._searcher.num_docs - n + 0.5) / (n + 0.5))
 
     def search(self, text: str, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
         """The `k` best passages among `rows` (all where None) for the words of `text`."""

@@ -77,6 +77,10 @@ class Filter(Frozen):
         return self == Filter()
 
 
+ALL = Filter()
+"""No filter."""
+
+
 class Turn(Frozen):
     """One message of a conversation."""
 
@@ -89,7 +93,7 @@ class Question(Frozen):
 
     text: str
     history: tuple[Turn, ...] = ()
-    filter: Filter = Filter()
+    filter: Filter = ALL
     top_k: int = 8
 
 
@@ -162,7 +166,8 @@ class Answer(Frozen):
 
     When `answered` is false there are no citations, `answer` is the fixed sentence of the question's
     language, and `nearest` names the closest papers, which are reading and not sources. `dropped`
-    counts sentences that failed a check and are not shown; `drop_reasons` says why.
+    counts sentences that failed a check and are not shown; `drop_reasons` says why. `searched_as` is the
+    question that a follow-up was taken for.
     """
 
     id: str
@@ -178,6 +183,7 @@ class Answer(Frozen):
     drop_reasons: dict[str, int] = Field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     generation: str
+    searched_as: str | None = None
     usage: Usage = Usage()
     timings_ms: Timings = Timings()
 

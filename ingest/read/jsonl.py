@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line: `abstract`, and where known `id title authors year venue url topic`; the rest is kept."""
+"""JSON Lines: an object a line: `abstract`, where known `id title authors year venue url topic`; the rest is kept."""
 
 import json
 from collections.abc import Iterator
