@@ -126,6 +126,19 @@ class Hit(Frozen):
         return self.paper.abstract[self.start : self.end]
 
 
+class Source(Frozen):
+    """A passage as a model is shown it: named by `key` ("S1", "S2", ...), ``paper.abstract[start:end]``."""
+
+    key: str
+    paper: Paper
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.paper.abstract[self.start : self.end]
+
+
 class Retrieved(Frozen):
     """A hit as it is shown beside an answer."""
 
