@@ -1,89 +1,126 @@
-"""The encoder of multilingual-e5-small as an ONNX graph over 4-bit weights.
+"""The encoder of multilingual-e5-small as an ONNX graph in 8-bit integers.
 
-The weights are those of the file, bit for bit; activations are rounded to int8 in blocks of 32
-(MatMulNBits, accuracy level 4), as the package's own engine does.
+Weights: the 4-bit ones of the file, rounded to int8 with one scale an output. Activations: uint8 with one
+scale a token, so that a text's vector does not depend on its neighbours. Twice as fast as MatMulNBits over
+the 4-bit weights (237 against 500 us of CPU a token), because the integer products of whole rows use VNNI;
+cosine to the package's own engine 0.9988 at worst, and the same ranks on `icml_dev.jsonl` (`make bench`).
 """
 
 from typing import Any, Final
 
 import numpy as np
 
-from rag.models.e5_file import BLOCK, Weights, unpack
+from rag.models.e5_file import Weights, dequantise
 
-VARIANT: Final = "int8"
+VARIANT: Final = "int8-rows"
+"""Part of the revision: change it with the arithmetic, so that cached vectors are made anew."""
 OPSET: Final = 20
+FUSED: Final = "com.microsoft"
+ZERO: Final = 128
+"""The uint8 that stands for 0.0."""
 
 
 class _Graph:
-    """Collects nodes and weights; a method adds one operator and returns the name of its output."""
+    """Collects nodes and constants; a method adds an operator or two and returns the name of the output."""
 
-    def __init__(self, weights: Weights) -> None:
-        self.weights = weights
+    def __init__(self, weights: Weights, exact: bool) -> None:
+        self.weights, self.exact = weights, exact
         self.nodes: list[Any] = []
-        self.initializers: list[Any] = []
+        self.constants: dict[str, Any] = {}
 
-    def weight(self, name: str, values: Any) -> str:
+    def constant(self, name: str, values: Any) -> str:
         from onnx import numpy_helper
 
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
         return name
 
-    def copy(self, name: str) -> str:
-        return self.weight(name, self.weights.floats(name))
+    def floats(self, *names: str) -> str:
+        """Tensors of the file, end to end."""
+        return self.constant("+".join(names), np.concatenate([self.weights.floats(name) for name in names]))
 
-    def node(self, op: str, inputs: list[str], *outputs: str, domain: str = "com.microsoft", **attributes: Any) -> str:
+    def node(self, op: str, inputs: list[str], *outputs: str, domain: str = "", **attributes: Any) -> str:
         from onnx import helper
 
         self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain, **attributes))
         return outputs[0]
 
-    def linear(self, names: list[str], source: str, output: str, columns: int, bias: bool = False) -> str:
-        """source [.., columns] times the transposed matrices `names`, which lie one below the other."""
-        nibbles, scales = unpack(np.concatenate([self.weights.blocks(f"{name}.w", columns) for name in names]))
-        packed = self.weight(f"{output}.w", nibbles[..., 0::2] | nibbles[..., 1::2] << 4)
-        inputs = [source, packed, self.weight(f"{output}.s", scales.reshape(-1))]
-        if bias:
-            floats = np.concatenate([self.weights.floats(f"{name}.b") for name in names])
-            inputs += ["", "", self.weight(f"{output}.b", floats)]
-        size: dict[str, Any] = {"K": columns, "N": len(nibbles), "bits": 4, "block_size": BLOCK}
-        return self.node("MatMulNBits", inputs, output, **size, accuracy_level=4)
+    def start(self) -> str:
+        """`embedded` [batch, tokens, hidden] -> [batch * tokens, hidden], and the constants of all layers."""
+        self.constant("rows", np.array([-1, self.weights.shape.hidden]))
+        self.constant("1", np.array([1]))
+        self.constant("1.0", np.float32(1))
+        self.constant("1/127", np.float32(1 / 127))
+        self.constant("zero", np.uint8(ZERO))
+        self.node("Shape", ["embedded"], "shape")
+        state = self.node("Reshape", ["embedded", "rows"], "flat")
+        self.node("ReduceMax", [state, "1"], "any a row", keepdims=0)
+        self.node("Expand", ["zero", self.node("Shape", ["any a row"], "count")], "zeros")
+        return self.norm("emb.ln", state, "l-1.out")
 
-    def norm(self, name: str, source: str, skip: str, bias: str, output: str) -> str:
-        """LayerNorm(source + skip + bias)."""
-        inputs = [source, skip, self.copy(f"{name}.w"), self.copy(f"{name}.b"), self.copy(bias)]
-        return self.node("SkipLayerNormalization", inputs, output, epsilon=self.weights.shape.epsilon)
+    def quantise(self, source: str) -> tuple[str, str]:
+        """float [rows, columns] -> uint8 [rows, columns], scales [rows, 1]."""
+        largest = self.node("ReduceMax", [self.node("Abs", [source], f"{source}.abs"), "1"], f"{source}.max")
+        scales = self.node("Mul", [largest, "1/127"], f"{source}.scales")
+        flat = self.node("Squeeze", [scales, "1"], f"{source}.scale")
+        return self.node("QuantizeLinear", [source, flat, "zeros"], f"{source}.q", axis=0), scales
+
+    def linear(self, names: list[str], source: str, columns: int) -> str:
+        """source [rows, columns] times the transposed matrices `names`, which lie one below the other; no bias."""
+        values = np.concatenate([dequantise(self.weights.blocks(f"{name}.w", columns)) for name in names])
+        output = "+".join(names)
+        if self.exact:
+            return self.node("MatMul", [source, self.constant(f"{output}.float", values.T)], f"{output}.y")
+        steps = np.abs(values).max(axis=1) / 127
+        matrix = self.constant(f"{output}.int8", np.rint(values / steps[:, None]).astype(np.int8).T)
+        quantised, scales = self.quantise(source)
+        inputs = [quantised, matrix, "1.0", self.constant(f"{output}.steps", steps), "zero"]
+        product = self.node("MatMulIntegerToFloat", inputs, f"{output}.product", domain=FUSED)
+        return self.node("Mul", [product, scales], f"{output}.y")
+
+    def norm(self, name: str, source: str, output: str) -> str:
+        inputs = [source, self.floats(f"{name}.w"), self.floats(f"{name}.b")]
+        return self.node("LayerNormalization", inputs, output, epsilon=self.weights.shape.epsilon)
+
+    def residual(self, part: str, source: str, skip: str, columns: int) -> str:
+        """source through one matrix with its bias, plus what went in before."""
+        biased = self.node("Add", [self.linear([part], source, columns), self.floats(f"{part}.b")], f"{part}.biased")
+        return self.node("Add", [biased, skip], f"{part}.sum")
+
+    def attention(self, at: str, source: str) -> str:
+        names = [f"{at}.q", f"{at}.k", f"{at}.v"]
+        biases = self.floats(*(f"{name}.b" for name in names))
+        merged = self.node("Add", [self.linear(names, source, self.weights.shape.hidden), biases], f"{at}.qkv")
+        self.node("Split", [merged], *names, axis=1, num_outputs=3)
+        texts = [self.node("Reshape", [name, "shape"], f"{name}.texts") for name in names]
+        heads = self.weights.shape.heads
+        mixed = self.node("MultiHeadAttention", texts, f"{at}.mixed", domain=FUSED, num_heads=heads)
+        return self.node("Reshape", [mixed, "rows"], f"{at}.context")
 
     def layer(self, at: str, source: str) -> str:
         shape = self.weights.shape
-        merged = self.linear([f"{at}.q", f"{at}.k", f"{at}.v"], source, f"{at}.qkv", shape.hidden, bias=True)
-        parts = [f"{at}.query", f"{at}.key", f"{at}.value"]
-        self.node("Split", [merged], *parts, domain="", axis=2, num_outputs=3)
-        mixed = self.node("MultiHeadAttention", parts, f"{at}.mixed", num_heads=shape.heads)
-        out = self.linear([f"{at}.ao"], mixed, f"{at}.ao", shape.hidden)
-        inner = self.norm(f"{at}.aln", out, source, f"{at}.ao.b", f"{at}.inner")
-        wide = self.linear([f"{at}.fi"], inner, f"{at}.fi", shape.hidden)
-        active = self.node("BiasGelu", [wide, self.copy(f"{at}.fi.b")], f"{at}.active")
-        out = self.linear([f"{at}.fo"], active, f"{at}.fo", shape.feed_forward)
-        return self.norm(f"{at}.oln", out, inner, f"{at}.fo.b", f"{at}.out")
+        total = self.residual(f"{at}.ao", self.attention(at, source), source, shape.hidden)
+        inner = self.norm(f"{at}.aln", total, f"{at}.inner")
+        wide = self.linear([f"{at}.fi"], inner, shape.hidden)
+        active = self.node("BiasGelu", [wide, self.floats(f"{at}.fi.b")], f"{at}.active", domain=FUSED)
+        return self.norm(f"{at}.oln", self.residual(f"{at}.fo", active, inner, shape.feed_forward), f"{at}.out")
 
 
-def build(weights: Weights) -> bytes:
+def build(weights: Weights, exact: bool = False) -> bytes:
     """The model: `embedded` float32 [batch, tokens, hidden] -> `pooled` float32 [batch, hidden], not of unit length.
 
-    All texts of a batch have the same length, so there is no padding and no mask.
+    All texts of a batch have the same length, so there is no padding and no mask. `exact` multiplies in
+    float32 and is there to measure what the rounding costs.
     """
     from onnx import TensorProto, helper
 
-    graph, shape = _Graph(weights), weights.shape
-    first = ["embedded", graph.copy("emb.ln.w"), graph.copy("emb.ln.b")]
-    state = graph.node("LayerNormalization", first, "normed", domain="", epsilon=shape.epsilon)
-    for number in range(shape.layers):
+    graph, hidden = _Graph(weights, exact), weights.shape.hidden
+    state = graph.start()
+    for number in range(weights.shape.layers):
         state = graph.layer(f"l{number}", state)
-    axes = graph.weight("axes", np.array([1], dtype=np.int64))
-    graph.node("ReduceMean", [state, axes], "pooled", domain="", keepdims=0)
-    given = helper.make_tensor_value_info("embedded", TensorProto.FLOAT, ["batch", "tokens", shape.hidden])
-    taken = helper.make_tensor_value_info("pooled", TensorProto.FLOAT, ["batch", shape.hidden])
-    body = helper.make_graph(graph.nodes, "e5", [given], [taken], graph.initializers)
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+    graph.node("ReduceMean", [graph.node("Reshape", [state, "shape"], "texts"), "1"], "pooled", keepdims=0)
+    given = helper.make_tensor_value_info("embedded", TensorProto.FLOAT, ["batch", "tokens", hidden])
+    taken = helper.make_tensor_value_info("pooled", TensorProto.FLOAT, ["batch", hidden])
+    body = helper.make_graph(graph.nodes, "e5", [given], [taken], list(graph.constants.values()))
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
     model = helper.make_model(body, opset_imports=opsets, ir_version=9, producer_name="confab")
     return bytes(model.SerializeToString())
