@@ -47,7 +47,9 @@ def _serve(listening: socket.socket, settings: Settings) -> None:
 
     _log_to_stderr(settings.log_level)
     app = create_app(opener, settings)
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_SECONDS)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_SECONDS
+    )
     _announce(listening, settings)
     uvicorn.Server(config).run(sockets=[listening])
 

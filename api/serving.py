@@ -3,16 +3,16 @@
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Protocol
 
-from rag.errors import Busy, ConfabError, IndexUnavailable
+from rag.errors import Busy, ConfabError, IndexUnavailable, NoIndex
 from rag.types import Answer, Event, Filter, Paper, Question, SearchResult
 
 log = logging.getLogger("api.serving")
 
 POLL_SECONDS = 1.0
+RETRY_SECONDS = 3.0  # after an attempt that loaded a model or hashed files in vain
 OPENING_SECONDS = 30.0
 
 
@@ -60,11 +60,10 @@ class Serving:
     async def run(self) -> None:
         """Open the engine as soon as there is an index, then follow it, until cancelled."""
         while True:
-            started = time.monotonic()
             await self._step()
             self._tried.set()
-            # An attempt that took long (hashing a damaged index) must not fill every second.
-            await asyncio.sleep(max(POLL_SECONDS, time.monotonic() - started))
+            costly = not self.ready and not isinstance(self.problem, NoIndex)
+            await asyncio.sleep(RETRY_SECONDS if costly else POLL_SECONDS)
 
     async def _step(self) -> None:
         try:
@@ -76,15 +75,15 @@ class Serving:
         except ConfabError as error:
             self._note(error)
         except Exception as error:  # the service outlives whatever an index does to it, and says so
-            self._note(IndexUnavailable("The index cannot be opened; the service's log says why.", retry_after=5))
-            log.error("not_ready=%s message=%r", type(error).__name__, str(error), exc_info=error)
+            told = IndexUnavailable(f"The index cannot be opened ({type(error).__name__}); the service's log says why.")
+            self._note(told, cause=error)
         else:
             self.problem = None
 
-    def _note(self, error: ConfabError) -> None:
+    def _note(self, error: ConfabError, cause: Exception | None = None) -> None:
         """Keep the reason; log it when it is another one than a second ago."""
         if self.problem is None or (type(self.problem), self.problem.message) != (type(error), error.message):
-            log.warning("not_ready=%s detail=%r", type(error).__name__, error.message)
+            log.warning("problem=%s detail=%r", type(error).__name__, error.message, exc_info=cause)
         self.problem = error
 
     async def aclose(self) -> None:

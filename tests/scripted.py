@@ -30,7 +30,7 @@ PAPER = Paper(
     id="10.1234/x prune?#1", title="𝒳-Prune: pruning <b>boldly</b>", authors=("Ann Lee", "李雷"),
     venue="ICML", year=2026, url="https://example.org/x", abstract=ABSTRACT, extra={"decision": "oral"},
 )  # fmt: skip
-OTHER = Paper(id="paper-2", title="Rewinding", abstract="Rewinding helps.", venue="ICLR", year=2021)
+OTHER = Paper(id="paper-2", title="Rewinding", abstract="Rewinding helps.", venue="ICLR", year=2021, url="javascript:0")
 STARTED = Started(id="a-1", generation="gen-000001", mode="extractive", model="none")
 RETRIEVED = (
     Retrieved(rank=1, paper=PAPER.ref, score=0.9, legs={"dense": 1, "lexical": 2}),
