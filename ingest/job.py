@@ -20,7 +20,7 @@ from ingest.plan import Plan, plan
 from ingest.read import source
 from ingest.record import Rejected
 from rag import catalog, dense, lexical
-from rag.errors import InputError, ModelMismatch
+from rag.errors import Corrupt, InputError, ModelMismatch, NoIndex
 from rag.models.embedding import Embedding, build
 from rag.settings import Settings
 from rag.store import Generation, Manifest, Store, collection
@@ -69,7 +69,7 @@ def ingest(
         if not papers and paths:
             first = f": {rejected[0].where}: {rejected[0].reason}" if rejected else ""
             raise InputError(f"no paper in {', '.join(map(str, paths))}{first}; nothing was changed")
-        current = store.open() if store.current() else None
+        current = _opened(store, rebuild)
         todo = plan(current.catalog.digests() if current else {}, papers, sync=sync)
         embedded, name = 0, current.name if current else None
         write = not dry_run and (rebuild or not todo.empty)
@@ -92,6 +92,18 @@ def ingest(
             seconds=round(time.monotonic() - started, 3),
             written=write,
         )
+
+
+def _opened(store: Store, rebuild: bool) -> Generation | None:
+    """The generation to build on; a rebuild does without one that cannot be opened."""
+    try:
+        return store.open()
+    except NoIndex:
+        return None
+    except Corrupt:
+        if rebuild:
+            return None
+        raise
 
 
 def gather(paths: Sequence[Path]) -> tuple[list[Paper], list[Rejected]]:

@@ -87,10 +87,23 @@ class Store:
 
     def current(self) -> str | None:
         """The name of the generation that is served; None before the first ingest."""
-        try:
-            return (self.root / "CURRENT").read_text("utf-8").strip() or None
-        except FileNotFoundError:
-            return None
+        return current_name(self.root)
+
+    def served(self) -> str:
+        """The same. Raises NoIndex before the first ingest, Corrupt where the folder is gone."""
+        name = self.current()
+        if name is None:
+            raise NoIndex(f"there is no index in {self.root}; make one with `confab ingest PATH`")
+        if not (self._home / name / "manifest.json").is_file():
+            raise Corrupt(
+                f"{self.root}/CURRENT names {name!r}, which is not there; `confab index rollback` serves an older "
+                "generation, `confab ingest --rebuild PATH` makes a new one"
+            )
+        return name
+
+    def catalog(self) -> Catalog:
+        """The texts alone of the served generation."""
+        return Catalog(self._home / self.served() / "catalog.sqlite")
 
     def names(self) -> list[str]:
         """All whole generations, oldest first."""
@@ -107,9 +120,7 @@ class Store:
 
     def open(self, name: str | None = None) -> Generation:
         """The named generation, else the current one."""
-        name = name or self.current()
-        if name is None:
-            raise NoIndex(f"there is no index in {self.root}; make one with `confab ingest PATH`")
+        name = name or self.served()
         return self._open(self._home / name, self.manifest(name))
 
     def _open(self, folder: Path, manifest: Manifest) -> Generation:
@@ -235,6 +246,14 @@ class Store:
             shutil.rmtree(folder)
         forget_clients()
         return [p.name for p in gone]
+
+
+def current_name(root: Path) -> str | None:
+    """What CURRENT says; None before the first ingest."""
+    try:
+        return (root / "CURRENT").read_text("utf-8").strip() or None
+    except FileNotFoundError:
+        return None
 
 
 def collection(generation: str) -> str:
