@@ -108,11 +108,8 @@ def _authors(value: Any) -> tuple[str, ...]:
         value = value.split(";")
     if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
         raise ValueError(f"authors is {value!r:.60}; a list of names was expected")
-    return tuple(
-        tidy
-        for name in value
-        if (tidy := " ".join(_text({"authors": name}, "authors").split() if name.strip() else []))
-    )  # type: ignore[union-attr]
+    tidy = (" ".join((_text({"author": name}, "author") or "").split()) for name in value)
+    return tuple(name for name in tidy if name)
 
 
 def _url(value: str | None) -> str | None:

@@ -74,7 +74,8 @@ def build(folder: Path, name: str, vectors: Vectors, settings: Settings) -> None
         # a sync threshold above the number of vectors would leave the graph unwritten (FACTS 1.8)
         graph["sync_threshold"] = max(2, min(len(vectors), 10_000))
         graph["batch_size"] = max(2, min(len(vectors), 1_000))
-    collection = client.create_collection(name, configuration={"hnsw": graph}, embedding_function=None)  # type: ignore[typeddict-item]
+    configuration: Any = {"hnsw": graph}
+    collection = client.create_collection(name, configuration=configuration, embedding_function=None)
     step = min(client.get_max_batch_size(), 5_000)
     for first in range(0, len(vectors), step):
         batch = np.asarray(vectors[first : first + step])

@@ -7,7 +7,7 @@ event loop; each question keeps the generation that it began with, so no answer 
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -39,6 +39,7 @@ from rag.types import (
     Filter,
     Found,
     Hit,
+    Mode,
     Paper,
     Question,
     Retrieved,
@@ -92,8 +93,8 @@ class QueryEngine(BaseQueryEngine):
         return self._served.generation.name
 
     @property
-    def mode(self) -> str:
-        return EXTRACTIVE if self._chat is None else "llm"
+    def mode(self) -> Mode:
+        return "extractive" if self._chat is None else "llm"
 
     @property
     def model(self) -> str:
@@ -193,7 +194,7 @@ class QueryEngine(BaseQueryEngine):
             raise Internal("a stream ended without an Answer")
         return last
 
-    async def stream(self, question: Question) -> AsyncIterator[Event]:
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         """Started, Found, then Said and Cited as they are checked, then the Answer. Raises ConfabError.
 
         Closing the generator ends the model's call upstream.
@@ -241,7 +242,7 @@ class QueryEngine(BaseQueryEngine):
 
     async def _say(
         self, served: _Served, question: Question, asked: str, found: Retrieval, said: "_Draft"
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Said | Cited, None]:
         """The model's checked words; without a model, or where it fails before it said any, sentences of the papers."""
         if self._chat is not None:
             try:
@@ -280,7 +281,7 @@ class QueryEngine(BaseQueryEngine):
 class _Draft:
     """What was said so far."""
 
-    def __init__(self, mode: Any, model: str) -> None:
+    def __init__(self, mode: Mode, model: str) -> None:
         self.mode, self.model = mode, model
         self.text = ""
         self.citations: list[Citation] = []
@@ -295,7 +296,7 @@ class _Draft:
             self.citations.append(event.citation)
 
     def degrade(self, reason: str) -> None:
-        self.mode = self.model = EXTRACTIVE
+        self.mode, self.model = "extractive", EXTRACTIVE
         self.degraded.append(reason)
 
 

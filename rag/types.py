@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Mode = Literal["extractive", "llm"]
+"""How an answer is made: by sentences of the papers, or by a model."""
+
 
 class Frozen(BaseModel):
     """A value: never changed after it is made, and never carrying a key we do not know."""
@@ -187,7 +190,7 @@ class Answer(Frozen):
     question: str
     answered: bool
     answer: str
-    mode: Literal["extractive", "llm"]
+    mode: Mode
     model: str
     citations: tuple[Citation, ...] = ()
     retrieved: tuple[Retrieved, ...] = ()
@@ -218,7 +221,7 @@ class Started(Frozen):
 
     id: str
     generation: str
-    mode: Literal["extractive", "llm"]
+    mode: Mode
     model: str
 
 

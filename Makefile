@@ -1,0 +1,57 @@
+# `make run` and `make test` are the only set-up. Everything stands in .venv; nothing outside the folder is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LIST ?=
+HOST ?= 127.0.0.1
+PORT ?= 8000
+SHARED ?= ../shared
+
+.PHONY: run setup setup-tests test check lock clean help bench bench-quality screenshots
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
+
+run: setup  ## set up, ingest the list that ships (or LIST=path), serve on http://127.0.0.1:8000
+ifeq ($(LIST),)
+	@$(BIN)/confab ingest --if-empty ingest/lists/icml2026_sample.txt
+else
+	@$(BIN)/confab ingest --sync --lenient "$(LIST)"
+endif
+	@exec $(BIN)/confab serve --host $(HOST) --port $(PORT)
+
+setup: $(VENV)/ready  ## make the environment: .venv with the locked dependencies
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Confab needs Python 3.11 or newer; found %s (set PYTHON=...)" % sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup-tests: $(VENV)/ready-tests
+
+$(VENV)/ready-tests: $(VENV)/ready tests/requirements.lock tests/openai2.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.lock
+	@rm -rf $(VENV)/openai2
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/openai2 --no-deps --require-hashes -r tests/openai2.lock
+	@touch $@
+
+check: setup-tests  ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check  ## set up, then everything that proves it: check, then the tests
+	$(BIN)/pytest
+
+lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	tests/lock $(BIN)/uv
+
+bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a plain LlamaIndex starter
+	$(BIN)/python -m evals.bench --shared $(SHARED)
+
+clean:  ## remove the environment and caches (never the index)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
