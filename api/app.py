@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -22,6 +23,19 @@ STATIC = Path(__file__).parent / "static"
 HEARTBEAT_SECONDS = 10.0
 
 
+class Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """FastAPI's document, told that errors are problem documents (it knows only its own 422)."""
+        document = super().openapi()
+        document["components"]["schemas"].pop("HTTPValidationError", None)
+        document["components"]["schemas"].pop("ValidationError", None)
+        for operation in (one for path in document["paths"].values() for one in path.values()):
+            operation["responses"].pop("422", None)
+            told = operation["responses"]["default"]["content"]
+            told.setdefault(problems.MEDIA_TYPE, told.pop("application/json", None))
+        return document
+
+
 def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: float = HEARTBEAT_SECONDS) -> FastAPI:
     """The application. `opener` is called in a thread until it gives an engine, which the application then closes."""
     serving = Serving(opener)
@@ -35,7 +49,7 @@ def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: f
             await running
         await serving.aclose()
 
-    app = FastAPI(
+    app = Application(
         title="Confab",
         version=version("confab"),
         description="Cited answers to questions about conference papers.",

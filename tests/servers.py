@@ -80,7 +80,7 @@ def _read(running: Service, urls: "queue.Queue[str]") -> None:
     for line in running.process.stderr:
         running.lines.append(line)
         if not running.url and (found := STARTED.search(line)):
-            urls.put(found[0])
+            urls.put(found[0].replace("0.0.0.0", "127.0.0.1"))
     urls.put("")
 
 
