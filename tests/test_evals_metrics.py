@@ -54,8 +54,10 @@ def same(left: float | None, right: float | None) -> bool:
 PAPERS = st.sampled_from([f"p{n}" for n in range(8)])
 FRAGMENTS = st.sampled_from(
     r"""
-    COFT 38% 38 \% 38\% 1,000 1000 $O(1/\sqrt{T})$ sqrt(T) √T [1] [seed-02] 【3】 [1, 2](x) 方法 降低了 38，% $\mathcal{L}$
-    naïve naive state-of-the-art state‐of‐the‐art models model's 70B 70 10 min 10minutes 3.5 .5 5. **bold** \textbf{bold}
+    COFT 38% 38 \% 38\% 1,000 1000 $O(1/\sqrt{T})$ sqrt(T) √T [1] [seed-02] 【3】 [1, 2](x) 方法 降低了 38，%
+    $\mathcal{L}$
+    naïve naive state-of-the-art state‐of‐the‐art models
+    model's 70B 70 10 min 10minutes 3.5 .5 5. **bold** \textbf{bold}
     hyper-graphs hypergraph (a) a / b a/b <= ≤ × x \times 100 % ” “ ( ) * ** ~ bias biases 1.5x 2,5 ²
     """.split()
 )
