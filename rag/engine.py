@@ -7,7 +7,7 @@ event loop; each question keeps the generation that it began with, so no answer 
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -137,6 +137,10 @@ class QueryEngine(BaseQueryEngine):
         if paper is None:
             raise NotFound(f"there is no paper {paper_id!r} in {self.generation}")
         return paper
+
+    def papers(self) -> Iterator[Paper]:
+        """Every paper of the generation that is served, read as it is asked for."""
+        return self._served.generation.catalog.all_papers()
 
     async def search(self, query: str, *, k: int = 10, filter: Filter = ALL) -> SearchResult:
         served = self._served
