@@ -216,7 +216,7 @@ class QueryEngine(BaseQueryEngine):
             async for event in self._say(served, question, asked, found, said):
                 yield event
         if not said.text:
-            said.text = prompts.DECLINE.get(language(question.text), prompts.DECLINE["en"])
+            said.text = prompts.decline(language(question.text))
             yield Said(text=said.text)
         yield Answer(
             id=answer_id,
@@ -250,10 +250,10 @@ class QueryEngine(BaseQueryEngine):
         """The model's checked words; without a model, or where it fails before it said any, sentences of the papers."""
         if self._chat is not None:
             try:
-                async with aclosing(generate.stream(self._chat, question, asked, found.hits, self._settings)) as words:
+                async with aclosing(generate.stream(self._chat, question, found.hits, self._settings)) as words:
                     async for event in words:
                         if isinstance(event, generate.Outcome):
-                            said.usage, said.drop_reasons = event.usage, event.drop_reasons
+                            said.end(event)
                             return
                         said.take(event)
                         yield event
@@ -298,6 +298,10 @@ class _Draft:
             self.text += event.text
         else:
             self.citations.append(event.citation)
+
+    def end(self, outcome: generate.Outcome) -> None:
+        self.usage, self.drop_reasons = outcome.usage, outcome.drop_reasons
+        self.degraded += outcome.degraded
 
     def degrade(self, reason: str) -> None:
         self.mode, self.model = "extractive", EXTRACTIVE
