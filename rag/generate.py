@@ -29,7 +29,7 @@ async def stream(
     sources = prompts.fit(prompts.sources(hits), settings.prompt_tokens, count_tokens)
     fence = secrets.token_hex(8)  # no text in a source can know it, and so none can close its fence
     said = prompts.answer(question.text, question.history, sources, fence, language(question.text))
-    messages = [Message.model_validate({"role": role, "content": content}) for role, content in said]
+    messages = [Message(role, content) for role, content in said]
     checker = Checker(sources, question.text, refusal=prompts.REFUSAL)
     finished: Finished | None = None
     async with aclosing(model.stream(messages)) as pieces:

@@ -7,6 +7,7 @@ with a random delimiter, so that no text in them can end the fence. `fingerprint
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from rag.text import sentences
 from rag.types import Hit, Paper, Source, Turn
@@ -27,7 +28,8 @@ LANGUAGES = {"en": "English", "zh": "Chinese", "zh-Hant": "Traditional Chinese",
 HISTORY_TURNS = 6
 HISTORY_CHARS = 1000  # of each turn
 
-Said = list[tuple[str, str]]
+Role = Literal["system", "user", "assistant"]
+Said = list[tuple[Role, str]]
 """(role, content) of each message."""
 
 RULES = """\
