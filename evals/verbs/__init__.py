@@ -1,0 +1,1 @@
+"""The verbs of `confab eval`, each ``(args, settings) -> Outcome``."""
