@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag.citations.names import addresses, names, signs, strong, without_addresses
 from rag.citations.numbers import Number, numbers
 from rag.citations.quotes import plain
-from rag.text import CJK, query_words
+from rag.text import CJK, STOP_WORDS, query_words
 
 _ANY_PAPER = (
     "method approach framework technique propose introduce achieve show demonstrate provide enable author result model "
@@ -27,6 +28,7 @@ _SOFTLY = re.compile(
 )
 _SPOKEN = re.compile(rf"[^\W\d_{CJK}]+(?:['’][^\W\d_]+)?|\d[\d.,]*|[,;:.!?()]")
 _STOPS = frozenset(",;:.!?()") | {"but"}
+DENIED = 2  # telling words that a denial covers
 _UP = re.compile(r"\b(?:increas|rais|rise|rising|grow|higher)\w*|提高|增加|提升|上升|증가|향상", re.I)
 _DOWN = re.compile(r"\b(?:decreas|reduc|lower|drop|declin|shrink|cut)\w*|降低|减少|減少|下降|감소|낮", re.I)
 _BEATS = re.compile(
@@ -57,6 +59,7 @@ class Facts:
     beats: tuple[Sides, ...]
 
 
+@lru_cache(maxsize=4096)  # the sentences of a paper come again with other questions
 def facts(text: str) -> Facts:
     """Of a sentence, LaTeX and Markdown read."""
     seen = plain(text)
@@ -83,7 +86,7 @@ def content(text: str) -> frozenset[str]:
 
 
 def _denied(text: str) -> list[frozenset[str]]:
-    """For each denial the stems of up to three telling words after it in its clause; "X-free" and "non-X" deny X."""
+    """For each denial the stems of the next telling words after it in its clause; "X-free" and "non-X" deny X."""
     spoken = [match[0].lower().replace("’", "'") for match in _SPOKEN.finditer(text)]
     out = [content(word) for word in re.findall(r"([^\W\d_]+)-free\b", text.lower())]
     for place, word in enumerate(spoken):
@@ -91,8 +94,8 @@ def _denied(text: str) -> list[frozenset[str]]:
         if word not in _DENY or after[:1] == ["only"]:
             continue
         end = next((n for n, one in enumerate(after) if one in _STOPS), len(after))
-        stems = [stem for one in after[:end] if one not in _DENY for stem in sorted(content(one))]
-        out.append(frozenset(stems[: 1 if word == "non" else 3]))
+        stems = [stem for one in after[:end] if one not in _DENY | STOP_WORDS for stem in sorted(content(one))]
+        out.append(frozenset(stems[: 1 if word == "non" else DENIED]))
     return [group for group in out if group]
 
 

@@ -15,7 +15,7 @@ OPEN = {"[": "]", "【": "】", "［": "］", "〔": "〕", "(": ")", "（": "�
 ROUND = "(（"
 QUOTES = "\"'“”‘’„«»「」『』＂＇"
 KEYS_LONGEST = 60  # characters of a mark without a quote
-MARK_LONGEST = 800
+MARK_LONGEST = 600
 SENTENCE_LONGEST = 3000
 BARE_LARGEST = 99  # [2026] is a year
 
@@ -209,7 +209,7 @@ class Splitter:
         last = text.rstrip(CLOSERS + ".").split()[-1:] or [""]
         word = last[0].lstrip("([\"'“").casefold()
         stopped = text.rstrip(CLOSERS)[-1:] == "."
-        return not stopped or after_mark or not (word in ABBREVIATIONS or (len(word) == 1 and word.isalpha()))
+        return not stopped or after_mark or not (word in ABBREVIATIONS or (len(word) == 1 and last[0][-1:].isupper()))
 
     def _open(self) -> None:
         if not self._draft.parts:

@@ -13,13 +13,12 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|x|k|K|M|B|T)")
 _ADDRESS = re.compile(
     r"(?:https?|ftp|file)\s?:\s?/\s?/[^\s\u3000-\u30ff\u4e00-\u9fff，。）]+|\bwww\.\S+"
     r"|\b(?:javascript|data|vbscript|mailto|tel|blob):\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?<![\w.@/])(?:[a-z0-9-]+\.)+[a-z]{2,24}(?![a-z0-9])(?:[/:?#][^\s)\]}>\"']*)?",
+    r"|(?<![\w.@])(?:[a-z0-9-]+\.)+[a-z]{2,24}(?![a-z0-9])(?:[/:?#][^\s)\]}>\"']*)?"
+    r"|(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])(?::\d+)?(?:/\S*)?",
     re.I | re.A,
 )
 _NO_ADDRESS = frozenset("e.g i.e w.r.t a.k.a i.i.d et.al vs.the etc.and".split())
-_MARKUP = re.compile(
-    r"!\s?\[|<\s?/?[a-zA-Z!][^<>]*>|&(?:#\w+|[a-z]{2,8});|\]\s?\(|\]\s?\[|^\s*\[[^\]]*\]\s?:|<\||\|>|```", re.M
-)
+_MARKUP = re.compile(r"!\[|<\s?/?[a-zA-Z!][^<>]*>|&(?:#\w+|[a-z]{2,8});|\]\(|\]\[|^\s*\[[^\]]*\]\s?:|<\||\|>|```", re.M)
 _ENDING = ".,;:!?)]}>\"'*_`”’。，；：！？）】」"
 _PLAIN_SIGNS = frozenset("+<>=|~¬×±−·→∼")
 

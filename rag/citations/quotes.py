@@ -43,7 +43,8 @@ def readable(text: str) -> list[tuple[str, int]]:
             seen = escaped if escaped in "%&#_$" else " " if escaped in ",;: " else ""
         else:
             seen = "" if token[0] in "${}^_*`" else " " if token[0] == "~" else token[0].translate(_ALIKE)
-        out += [(char, token.start()) for char in unicodedata.normalize("NFKC", seen)]
+        at = token.start()
+        out += [(char, at) for char in (seen if seen.isascii() else unicodedata.normalize("NFKC", seen))]
     return out
 
 
@@ -58,6 +59,8 @@ def squash(text: str) -> str:
 
 
 def _squashed(char: str) -> str:
+    if char.isascii():
+        return char.lower() if char.isalnum() or char in "+<=>|~" else ""
     letters = unicodedata.normalize("NFKD", char).casefold()
     return "".join(c for c in letters if c.isalnum() or unicodedata.category(c) == "Sm")
 

@@ -15,7 +15,7 @@ from rag.citations.quotes import plain
 from rag.citations.record import Record, Words
 from rag.text import CJK
 
-IN_PASSAGES = 0.4  # share of a claim's words in what it cites
+IN_PASSAGES = 0.5  # share of the telling words of a claim that stand in the passages it cites
 IN_SOURCE = 0.6  # and in the cited papers or the question
 UNMARKED = 0.75  # share in one passage that makes it the source of a sentence without a mark
 UNMARKED_WORDS = 4
