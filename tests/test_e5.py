@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,14 @@ def test_the_vectors_are_those_of_the_packages_engine(encoder: e5.Encoder, engin
 def test_in_exact_arithmetic_nothing_but_the_engines_own_rounding_is_left(
     weights: e5_file.Weights, theirs: np.ndarray, tmp_path: Path
 ) -> None:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    exact = e5.Encoder(tmp_path)
-    exact.__dict__["_session"] = onnxruntime.InferenceSession(e5_graph.build(weights, exact=True), options)
+    class Exact(e5.Encoder):
+        @cached_property
+        def _session(self) -> Any:
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 3
+            return onnxruntime.InferenceSession(e5_graph.build(weights, exact=True), options)
+
+    exact = Exact(tmp_path)
     found = cosines(exact.passages(TEXTS), theirs)
     assert found.min() > 0.9997
     assert found.mean() > 0.9999

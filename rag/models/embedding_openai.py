@@ -59,8 +59,17 @@ QUESTION: Final = Patience(10, (0.2,), longest=1, after_timeout=False)
 class Remote:
     """One model of one server. Thread safe."""
 
-    def __init__(self, name: str, key: str, base_url: str, batch_tokens: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: str,
+        base_url: str,
+        batch_tokens: int,
+        for_passages: Patience = PASSAGES,
+        for_question: Patience = QUESTION,
+    ) -> None:
         self.name, self._key, self._base_url, self._batch_tokens = name, key, base_url, batch_tokens
+        self._for_passages, self._for_question = for_passages, for_question
         self._who = f"The embedding model {name!r}"
         self._opening = threading.Lock()
 
@@ -78,7 +87,7 @@ class Remote:
 
     def question(self, text: str) -> Floats:
         """float32 [d]. Raises UpstreamError."""
-        vectors = self._patient([text], QUESTION, threading.Event())
+        vectors = self._patient([text], self._for_question, threading.Event())
         return np.asarray(vectors[0], dtype=np.float32)
 
     def _spans(self, texts: Sequence[str]) -> Iterator[range]:
@@ -96,7 +105,7 @@ class Remote:
         """A refused call is made again in halves; a text that is refused alone is named."""
         try:
             some = [texts[place] for place in span]
-            return [self._patient(some, PASSAGES, stop)]
+            return [self._patient(some, self._for_passages, stop)]
         except RefusedRequest as error:
             if len(span) == 1:
                 which = f"text {span[0] + 1} of {len(texts)} ({len(texts[span[0]])} characters)"
@@ -204,7 +213,8 @@ def _vector(value: Any) -> Floats:
     """A list of numbers, or base64 of little-endian float32. Raises ValueError or TypeError."""
     if isinstance(value, str):
         return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
-    row = np.asarray(value, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused with all that is not finite
+        row = np.asarray(value, dtype=np.float32)
     if row.ndim != 1:
         raise ValueError(row.shape)
     return row
