@@ -14,12 +14,13 @@ import numpy as np
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode, TextNode
 from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
 
 from ingest.clean import clean
 from ingest.plan import Plan, plan
 from ingest.read import source
 from ingest.record import Rejected
-from rag import catalog, dense, lexical
+from rag import catalog, dense, hubness, lexical
 from rag.errors import Corrupt, InputError, ModelMismatch, NoIndex
 from rag.models.embedding import Embedding, build
 from rag.settings import Settings
@@ -152,7 +153,9 @@ class _Job:
             embedded = self._embed(cache, texts + spoken)
             name, folder = self._store.begin()
             vectors = _write_vectors(folder / "passages.npy", cache, texts, self._embedding.dimension, np.float32)
-            _write_vectors(folder / "sentences.npy", cache, spoken, self._embedding.dimension, np.float16)
+            voiced = _write_vectors(folder / "sentences.npy", cache, spoken, self._embedding.dimension, np.float16)
+            asked = self._background(cache)
+        np.save(folder / "hubs.npy", hubness.measure(asked, vectors, voiced, list(_owners(entries, bool(spoken)))))
         self._progress("building", 0, 3)
         catalog.write(folder / "catalog.sqlite", entries)
         lexical.build(folder / "words", _rows(entries))
@@ -192,14 +195,23 @@ class _Job:
         """Passages as offsets; an abstract within the token limit is one."""
         spans, at = [], 0
         for chunk in self._splitter.split_text(abstract):
-            pieces = chunk.split()
-            start = abstract.index(pieces[0], at)  # the splitter may change the blanks between sentences
-            end = start
-            for word in pieces:
-                end = abstract.index(word, end) + len(word)
+            start = end = _skip_blanks(abstract, at)
+            for _ in "".join(chunk.split()):  # the splitter changes the blanks between sentences, and nothing else
+                end = _skip_blanks(abstract, end) + 1
             spans.append((start, end))
             at = end
         return spans
+
+    def _background(self, cache: VectorCache) -> NDArray[np.floating]:
+        """The vectors of the background questions, which every paper is measured against."""
+        questions = [
+            f"question: {text}" for text in hubness.questions()
+        ]  # its own key: a passage is embedded otherwise
+        missing = set(cache.missing(questions))
+        if missing:
+            new = [question for question in questions if question in missing]
+            cache.put(new, np.stack([self._embedding.question(q.removeprefix("question: ")) for q in new]))
+        return unit(cache.get(questions))
 
     def _embed(self, cache: VectorCache, texts: Sequence[str]) -> int:
         missing = sorted(cache.missing(texts), key=len)  # texts of one length waste no padding
@@ -210,6 +222,12 @@ class _Job:
             done += len(batch)
             self._progress("embedding", done, len(missing))
         return done
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def _merged(current: Generation | None, todo: Plan) -> Iterator[Paper]:
@@ -243,6 +261,16 @@ def _rows(entries: Iterable[catalog.Entry]) -> Iterator[tuple[int, Paper, str]]:
             spoken = (s.words for s in entry.sentences if s.start < end and s.end > start)
             yield row, entry.paper, " ".join(spoken)
             row += 1
+
+
+def _owners(entries: Iterable[catalog.Entry], voiced: bool) -> Iterator[range]:
+    """For each passage the rows of its paper's sentences; none where sentences have no vectors."""
+    first = 0
+    for entry in entries:
+        last = first + len(entry.sentences) if voiced else first
+        for _ in entry.passages:
+            yield range(first, last)
+        first = last
 
 
 def _write_vectors(path: Path, cache: VectorCache, texts: Sequence[str], dimension: int, kind: type) -> dense.Vectors:

@@ -3,7 +3,7 @@
     question ─┬─ vector ─ dense leg (passages) ──┐                            ┌─ rank by words
               └─ words  ─ lexical leg (BM25) ────┴─ candidates, one a paper ──┤                  ├─ fusion ─ Hits
                                                                               └─ rank by vectors ┘
-                                                             (cos(passage) + max cos(sentence), FACTS 9.2)
+                                                             (passage, best sentence, hubness)
 
 The same question over the same generation gives the same list: ties are broken by the paper's id.
 """
@@ -21,13 +21,19 @@ from rag.dense import Vectors
 from rag.models.embedding import Embedding
 from rag.settings import Settings
 from rag.store import Generation
-from rag.text import query_words
+from rag.text import language, query_words
 from rag.types import ALL, Filter, Hit, Paper, Snippet
 
 DEPTH = 100
 """Passages taken from each leg."""
 RRF_K = 60
 """Cormack, Clarke and Büttcher 2009, "Reciprocal rank fusion outperforms Condorcet"."""
+
+
+SENTENCE = 2.0
+"""Weight of the best sentence's cosine beside the passage's."""
+HUB = 0.75
+"""How much of a paper's nearness to any question is taken off (`rag.hubness`)."""
 
 
 @dataclass
@@ -42,11 +48,12 @@ class Candidate:
     sentence: float = 0.0
     best_sentence: int | None = None
     vector_rank: int | None = None
+    hub: float = 0.0
     score: float = 0.0
 
     @property
     def vector_score(self) -> float:
-        return self.cosine + self.sentence
+        return self.cosine + SENTENCE * self.sentence - HUB * self.hub
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Retriever(BaseRetriever):
         near = self._generation.dense.search(vector, DEPTH, rows) if vector is not None else []
         candidates = self._candidates(words_leg.result() if words_leg else [], near)
         if vector is not None:
-            self._second_stage(candidates, vector)
+            self._second_stage(candidates, vector, question)
         ranked = self._fuse(candidates)
         hits = [self._hit(candidate, question) for candidate in ranked[:k]]
         return Retrieval(question, hits, vector, ranked)
@@ -107,7 +114,7 @@ class Retriever(BaseRetriever):
                 candidate.lexical, candidate.bm25 = len(seen), score
         return list(papers.values())
 
-    def _second_stage(self, candidates: list[Candidate], vector: Vectors) -> None:
+    def _second_stage(self, candidates: list[Candidate], vector: Vectors, question: str) -> None:
         """Every candidate's cosine, and that of its best sentence; then its rank by both."""
         generation = self._generation
         far = [c for c in candidates if c.dense is None]
@@ -126,6 +133,10 @@ class Retriever(BaseRetriever):
                 if len(span):
                     candidate.best_sentence = int(np.argmax(own))
                     candidate.sentence = float(own[candidate.best_sentence])
+            bank = 0 if language(question) == "en" else 1
+            for candidate in candidates:
+                near, nearest = generation.hubs[candidate.row, bank]
+                candidate.hub = float(near + SENTENCE * nearest)
         for rank, candidate in enumerate(sorted(candidates, key=lambda c: (-c.vector_score, c.row)), 1):
             candidate.vector_rank = rank
 

@@ -4,7 +4,7 @@
       CURRENT                    name of the generation that is served; replaced in one step
       LOCK                       held by the one writer
       cache/vectors.sqlite       vectors by (model, text digest)
-      generations/gen-000007/    manifest.json catalog.sqlite passages.npy sentences.npy words/ chroma/
+      generations/gen-000007/    manifest.json catalog.sqlite passages.npy sentences.npy hubs.npy words/ chroma/
       generations/gen-000008.part/   one that is being filled; removed by the next writer
 
 A reader opens the folder that CURRENT names and never sees half of another (FACTS 1.1, 1.2).
@@ -63,7 +63,8 @@ class Manifest(Frozen):
 class Generation:
     """An opened generation. `vectors` float32 [passages, d] and `sentences` float16 [sentences, d], memory-mapped.
 
-    `sentences` is empty where the index was made without the sentence stage.
+    `sentences` is empty where the index was made without the sentence stage. `hubs` float32 [passages, banks, 2]
+    as `rag.hubness.measure` gives it.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Generation:
     lexical: Lexical
     vectors: Vectors
     sentences: NDArray[np.float16]
+    hubs: NDArray[np.float32]
 
 
 class Store:
@@ -138,6 +140,7 @@ class Store:
             lexical=Lexical(folder / "words"),
             vectors=vectors,
             sentences=sentences,
+            hubs=_load(folder / "hubs.npy"),
         )
 
     # writing
@@ -279,6 +282,7 @@ def _problems(generation: Generation) -> Iterator[str]:
         ("passages in the word index", generation.lexical.count(), manifest.passages),
         ("passages in Chroma", generation.dense.count(), manifest.passages),
         ("passage vectors", len(generation.vectors), manifest.passages),
+        ("measures of hubness", len(generation.hubs), manifest.passages),
         ("sentence vectors", len(generation.sentences), manifest.sentence_vectors),
     ]
     for what, there, said in counts:
