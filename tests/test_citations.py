@@ -203,6 +203,8 @@ def test_what_is_cut_short_is_not_shown() -> None:
         ("![x](https://github.com/phoenixnir/FLAME) FLAME code [S2].", "markup"),
         ("<img src=x> FLAME utilizes a LAD map [S2].", "markup"),
         ("FLAME utilizes a [LAD map](https://github.com/phoenixnir/FLAME) [S2].", "markup"),
+        ("Does COFT reduce standard bias metrics by 38%? [S1]", "a question"),
+        ("FLAME utilizes a LAD map, javascript:alert(1) [S2].", "markup"),
         ("中位数是45%[S1]。", "no support in source"),
         ("该方法提升了Transformer的性能[S1]。", "no support in source"),
         ("COFT 使用 Transformer 减少偏见[S1]。", "name not in source: Transformer"),

@@ -18,7 +18,11 @@ _ADDRESS = re.compile(
     re.I | re.A,
 )
 _NO_ADDRESS = frozenset("e.g i.e w.r.t a.k.a i.i.d et.al vs.the etc.and".split())
-_MARKUP = re.compile(r"!\[|<\s?/?[a-zA-Z!][^<>]*>|&(?:#\w+|[a-z]{2,8});|\]\(|\]\[|^\s*\[[^\]]*\]\s?:|<\||\|>|```", re.M)
+_MARKUP = re.compile(
+    r"!\[|<\s?/?[a-zA-Z!][^<>]*>|&(?:#\w+|[a-z]{2,8});|\]\(|\]\[|^\s*\[[^\]]*\]\s?:|<\||\|>|```"
+    r"|\b(?:javascript|vbscript):|\bdata:\w+/",
+    re.M | re.I,
+)
 _ENDING = ".,;:!?)]}>\"'*_`”’。，；：！？）】」"
 _PLAIN_SIGNS = frozenset("+<>=|~¬×±−·→∼")
 
@@ -60,7 +64,7 @@ def address(written: str) -> str:
 
 
 def marked_up(text: str) -> bool:
-    """Whether it holds an image, a link with a text, a reference, HTML or a model's own control tokens."""
+    """Whether it holds an image, a link with a text, a reference, HTML, a script or a model's own control tokens."""
     return bool(_MARKUP.search(text))
 
 

@@ -78,7 +78,8 @@ class Record:
         """Those in the abstract, whatever its TeX escapes, and the record's own."""
         text = self.abstract.text
         found = [*addresses(text), *addresses(text.replace("\\", "")), *addresses(plain(text))]
-        return frozenset(found + ([address(self.paper.url)] if self.paper.url else []))
+        own = self.paper.url or ""
+        return frozenset(found + ([address(own)] if own.startswith(("http://", "https://")) else []))
 
     def quoted(self, words: str) -> list[int]:
         """The places of the sentences that a quote stands in; none where it stands nowhere."""

@@ -65,6 +65,8 @@ def objection(claim: Facts, said: str, basis: Basis, asked: Asked, similar: Simi
     """Why `claim` (the sentence `said`) may not be shown, or None."""
     if marked_up(said):
         return "markup"
+    if claim.text.rstrip("\"'”’)] ").endswith(("?", "？")):
+        return "a question"
     return (
         _addresses(claim, basis)
         or _numbers(claim, basis, asked)
