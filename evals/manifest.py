@@ -23,7 +23,8 @@ PACKAGES = (
 PROMPTS = ("rag.prompts", "evals.judge")
 LOCAL = (
     "data_dir", "host", "port", "log_level", "max_body_bytes", "max_question_chars", "search_threads",
-    "embed_batch_tokens", "openai_api_key", "embed_api_key", "chroma_api_key",
+    "embed_batch_tokens", "openai_api_key", "judge_model", "judge_base_url", "judge_api_key",
+    "embed_api_key", "chroma_api_key",
 )  # fmt: skip
 """Settings that say where and how fast, and nothing about what is answered."""
 SAME = ("set", "mode", "depth", "generation", "settings", "prompts")

@@ -42,11 +42,15 @@ def keys_file(path: Path) -> dict[str, str]:
 def resolve(
     cases: Sequence[Case], library: Library, keys: Mapping[str, str] | None = None, *, allow_missing: bool = False
 ) -> tuple[list[Case], list[str]]:
-    """(cases with ids in place of keys, keys that no paper has). Raises InputError where gold is missing."""
+    """(cases with ids in place of keys, keys that no paper has). Raises InputError where gold is missing.
+
+    With `allow_missing` only where most of it is: then the index is another one than the set is meant for.
+    """
     named = list(dict.fromkeys(key for case in cases for key in _named(case)))
     ids, missing = _ids(named, library, keys or {})
     gold = {key for case in cases for key in case.gold}
-    if (lost := [key for key in missing if key in gold]) and not allow_missing:
+    lost = [key for key in missing if key in gold]
+    if lost and (not allow_missing or 2 * len(lost) > len(gold)):
         shown = ", ".join(lost[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
         raise InputError(
             f"{len(lost)} of {len(gold)} gold papers are not in the index: {shown}. Is this the index the set is meant "

@@ -17,6 +17,7 @@ from typing import Any
 
 from evals import cases as sets
 from evals import rows as outcomes
+from evals.agreement import Label, labels
 from evals.cases import Case, objects, text_of
 from evals.metrics import Measured, measure
 from evals.rows import Row
@@ -36,6 +37,7 @@ class Saved:
     rows: dict[str, Row]
     judged: dict[str, Measured] = field(default_factory=dict)
     papers: dict[str, Text] = field(default_factory=dict)
+    labels: list[Label] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -67,11 +69,16 @@ def load(path: Path) -> Saved:
         rows={row.id: row for row in rows},
         judged=_judged(path / "judgements.jsonl"),
         papers=_papers(path / "papers.jsonl"),
+        labels=read_labels(path / "labels.jsonl") if (path / "labels.jsonl").is_file() else [],
     )
 
 
 def read_rows(path: Path, *, torn_end: bool = False) -> list[Row]:
     return outcomes.parse(text_of(path).splitlines(), path.name, torn_end=torn_end)
+
+
+def read_labels(path: Path) -> list[Label]:
+    return labels(text_of(path).splitlines(), path.name)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from evals import cases as sets
 from evals import metrics
+from evals.agreement import agreement
 from evals.rows import Row
 from evals.saved import Saved, write_json
 
@@ -26,6 +27,7 @@ def score(run: Saved, seed: int = 0) -> dict[str, Any]:
             name: _group([run.cases[place] for place in places], [worth[place] for place in places], seed)
             for name, places in metrics.groups(run.cases).items()
         },
+        "agreement": agreement(run.judged, run.labels),
         "threshold_curve": [_rounded(point._asdict()) for point in metrics.threshold_curve(run.cases, run.rows)],
     }
 

@@ -34,6 +34,10 @@ def scores(figures: Mapping[str, Any]) -> str:
         table(["metric", "value", "95 %", "scored", "unscored"], overall),
         table(["group", "n", *used], by_group),
     ]
+    parts += [
+        f"judge of {name}: kappa {cell(one['kappa'])} with hand labels, {one['agreed']:.3f} agreed, n {one['n']}"
+        for name, one in figures["agreement"].items()
+    ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 

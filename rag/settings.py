@@ -71,6 +71,11 @@ class Settings(BaseModel):
     chat_max_calls: int = Field(3, ge=1, le=3, description="Most calls to the model's server for one question.")
     prompt_tokens: int = Field(6000, ge=500, description="Token budget for the abstracts shown to the model.")
     answer_tokens: int = Field(800, ge=50, description="Most tokens the model may say in one answer.")
+    judge_model: Text = Field(
+        None, description="Model that judges answers in `confab eval judge` (CONFAB_CHAT_MODEL where unset)."
+    )
+    judge_base_url: Text = Field(None, description="Its server, where it is not OPENAI_BASE_URL.")
+    judge_api_key: Secret = Field(None, description="Its key, where it is not OPENAI_API_KEY.")
     prices: Annotated[dict[str, tuple[float, float]], BeforeValidator(_decode)] = Field(
         {}, description='Price per million tokens: `{"model": [prompt, completion]}`. Unpriced models cost `null`.'
     )

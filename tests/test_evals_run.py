@@ -125,3 +125,5 @@ def test_gold_that_the_index_does_not_have_is_an_error_unless_allowed() -> None:
         resolve([case], WordEngine())
     (kept,), missing = resolve([case], WordEngine(), allow_missing=True)
     assert kept.gold == ("p2", "nobody") and missing == ["nobody"]
+    with pytest.raises(InputError, match="Is this the index the set is meant for"):
+        resolve([case.model_copy(update={"gold": ("nobody",)})], WordEngine(), allow_missing=True)

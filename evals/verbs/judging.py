@@ -1,13 +1,22 @@
 """compare, gate, report, judge."""
 
 import argparse
+import asyncio
+import shutil
+from typing import TYPE_CHECKING
 
 from evals import compare as comparing
 from evals import gate as gating
-from evals import saved, tables
+from evals import saved, score, tables
 from evals.outcome import WANTING, Outcome
+from evals.progress import bar
+from evals.saved import Saved
 from rag.errors import UsageError
 from rag.settings import Settings
+
+if TYPE_CHECKING:
+    from evals.judge import Cache, Judgement
+    from rag.models.chat import ChatModel
 
 
 def compare(args: argparse.Namespace, settings: Settings) -> Outcome:
@@ -34,3 +43,31 @@ def report(args: argparse.Namespace, settings: Settings) -> Outcome:
     path.write_text(page, "utf-8")
     size = len(page.encode())
     return Outcome({"file": str(path), "bytes": size}, f"{path} ({size / 1000:.0f} kB); it opens from disk")
+
+
+def judge(args: argparse.Namespace, settings: Settings) -> Outcome:
+    from evals import judge as judging
+
+    run = saved.load(args.dir)
+    if args.labels:
+        shutil.copyfile(args.labels, run.path / "labels.jsonl")
+    model = judging.model_of(settings, args.model, args.base_url)
+    cache = judging.Cache(settings.data_dir / "cache" / "judge.sqlite")
+    try:
+        found = asyncio.run(_judge(run, model, cache, args.concurrency))
+    finally:
+        cache.close()
+    (run.path / "judgements.jsonl").write_text(judging.text(found), "utf-8")
+    figures = score.write(saved.load(args.dir))
+    return Outcome({"judgements": [one.model_dump() for one in found], "scores": figures}, tables.scores(figures))
+
+
+async def _judge(run: Saved, model: "ChatModel", cache: "Cache", concurrency: int) -> "list[Judgement]":
+    from evals.judge import asked, judge
+
+    total = sum(len(asked(case, run.rows.get(case.id), run.papers)) for case in run.cases)
+    try:
+        with bar("judging", total) as step:
+            return await judge(run, model, cache, concurrency, step)
+    finally:
+        await model.aclose()
