@@ -21,6 +21,7 @@ from rag.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
 HEARTBEAT_SECONDS = 10.0
+LAST_WORDS_SECONDS = 2.0
 
 
 class Application(FastAPI):
@@ -39,11 +40,14 @@ class Application(FastAPI):
 def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: float = HEARTBEAT_SECONDS) -> FastAPI:
     """The application. `opener` is called in a thread until it gives an engine, which the application then closes."""
     serving = Serving(opener)
+    under_way: set[asyncio.Task[Any]] = set()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         running = asyncio.create_task(serving.run())
         yield
+        if under_way:  # cancelled by the server a moment ago: their last words are still being said
+            await asyncio.wait(set(under_way), timeout=LAST_WORDS_SECONDS)
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
@@ -64,7 +68,7 @@ def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: f
             HTTPException: problems.on_http_error,
         },
     )
-    app.add_middleware(Edge, settings=settings)
+    app.add_middleware(Edge, settings=settings, under_way=under_way)
     app.include_router(chat.router(serving, settings, heartbeat))
     app.include_router(papers.router(serving, settings))
     app.include_router(health.router(serving))
@@ -73,10 +77,10 @@ def create_app(opener: Callable[[], Engine], settings: Settings, *, heartbeat: f
 
 
 def _add_page(app: FastAPI) -> None:
-    """The page at `/`, checked anew by browsers each time, so that an update shows at once."""
+    """The page at `/` and its parts under `/static`."""
 
     @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     async def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+        return FileResponse(STATIC / "index.html")
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from api import problems, wire
 from api.serving import Engine, Serving
-from rag.errors import ConfabError
+from rag.errors import Busy, ConfabError
 from rag.settings import Settings
 from rag.types import Answer, Question
 
@@ -50,6 +50,7 @@ class EventStream(Response):
 
     def __init__(self, engine: Engine, question: Question, request_id: str, heartbeat: float) -> None:
         self.engine, self.question, self.request_id, self.heartbeat = engine, question, request_id, heartbeat
+        self.number = 0
         self.status_code = 200
         self.background = None
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
@@ -73,6 +74,8 @@ class EventStream(Response):
         beating = asyncio.create_task(beat())
         try:
             await unless_gone(receive, copy())
+        except asyncio.CancelledError:  # the service stops and its patience is over: the reader is told
+            await write(self._error(Busy("The service stopped before the answer was complete; ask again.")))
         finally:
             beating.cancel()
             await asyncio.wait({beating})
@@ -80,13 +83,12 @@ class EventStream(Response):
 
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
         """Encoded events, numbered from 1; the last is `done` or `error`."""
-        number = 0
         try:
             async with aclosing(self.engine.stream(self.question)) as events:
                 async for event in events:
                     for name, data in wire.events_of(event):
-                        number += 1
-                        yield wire.sse(number, name, data)
+                        self.number += 1
+                        yield wire.sse(self.number, name, data)
                     if isinstance(event, Answer):
                         return
             raise RuntimeError("the engine's stream ended without an Answer")
@@ -95,7 +97,11 @@ class EventStream(Response):
             problems.report(error, self.request_id)
         except Exception as error:
             told = problems.unexpected(error, self.request_id)
-        yield wire.sse(number + 1, "error", problems.document(told, self.request_id).model_dump_json(exclude_none=True))
+        yield self._error(told)
+
+    def _error(self, told: ConfabError) -> bytes:
+        document = problems.document(told, self.request_id)
+        return wire.sse(self.number + 1, "error", document.model_dump_json(exclude_none=True))
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:

@@ -1,10 +1,13 @@
 """`confab serve`."""
 
 import argparse
+import ipaddress
+import json
 import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 from rag.errors import Busy, UsageError
@@ -17,17 +20,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Serve the page and the HTTP interface until SIGTERM or Ctrl-C."
     parser.add_argument("--host", help="address to listen on (default: CONFAB_HOST, 127.0.0.1)")
     parser.add_argument("--port", type=_port, help="port to listen on, 0 for any free one (default: CONFAB_PORT, 8000)")
+    parser.add_argument("--json", action="store_true", help="say the address as one JSON object on stdout, too")
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Serve until told to stop; 0 then. Raises Busy where the port is taken, UsageError where it cannot be had."""
     given = {name: value for name in ("host", "port") if (value := getattr(args, name, None)) is not None}
     settings = settings.model_copy(update=given)
-    # uvicorn raises the signal again once it has shut down; by then, or before it listens, this ends the process well.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    _on_stop(_leave)
     try:
         with _listen(settings.host, settings.port) as listening:
+            if getattr(args, "json", False):
+                print(json.dumps({"url": _url(listening), "loopback_only": _loopback_only(listening)}), flush=True)
             _serve(listening, settings)
     except SystemExit as stop:
         return int(stop.code or 0)
@@ -50,8 +54,10 @@ def _serve(listening: socket.socket, settings: Settings) -> None:
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_SECONDS
     )
-    _announce(listening, settings)
-    uvicorn.Server(config).run(sockets=[listening])
+    _announce(listening)
+    server = uvicorn.Server(config)
+    _on_stop(server.handle_exit)  # uvicorn raises the signal again once it has shut down, which must not be our end
+    server.run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -75,14 +81,20 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _announce(listening: socket.socket, settings: Settings) -> None:
+def _announce(listening: socket.socket) -> None:
     """Say where, and who can come in."""
-    from api.edge import is_loopback
+    everyone = "EVERYONE who reaches this address can ask; no key is needed"
+    reach = "this machine only" if _loopback_only(listening) else everyone
+    print(f"Confab is at {_url(listening)}  ({reach})", file=sys.stderr, flush=True)
 
+
+def _url(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    reach = "this machine only" if is_loopback(host) else "EVERYONE who reaches this address can ask; no key is needed"
-    print(f"Confab is at http://{shown}:{port}  ({reach})", file=sys.stderr, flush=True)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _loopback_only(listening: socket.socket) -> bool:
+    return ipaddress.ip_address(listening.getsockname()[0]).is_loopback
 
 
 def _log_to_stderr(level: str) -> None:
@@ -92,6 +104,11 @@ def _log_to_stderr(level: str) -> None:
     )
     for name in ("api", "rag"):
         logging.getLogger(name).setLevel(level.upper())
+
+
+def _on_stop(handler: Callable[[int, FrameType | None], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handler)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -4,11 +4,13 @@ Plain ASGI, because it must see what the framework above it does not: bodies bef
 after everything else gave up.
 """
 
+import asyncio
 import ipaddress
 import logging
 import re
 import time
 import uuid
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -16,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import problems
-from rag.errors import ConfabError
+from rag.errors import Busy, ConfabError
 from rag.settings import Settings
 
 log = logging.getLogger("api.request")
@@ -46,10 +48,11 @@ def is_loopback(host: str) -> bool:
 
 
 class Edge:
-    """ASGI middleware around the whole application."""
+    """ASGI middleware around the whole application. `under_way` holds the tasks of its requests."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, under_way: set[asyncio.Task[Any]]) -> None:
         self.app = app
+        self.under_way = under_way
         self.limit = settings.max_body_bytes
         self.host = settings.host.lower()
 
@@ -65,20 +68,30 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message).update({"x-request-id": request_id, **FIXED_HEADERS})
+                told = MutableHeaders(scope=message)
+                told.update({"x-request-id": request_id, **FIXED_HEADERS})
+                told.setdefault("cache-control", "no-cache")  # the page's parts must be of one version
             await send(message)
 
+        task = asyncio.current_task()
+        assert task is not None
+        self.under_way.add(task)
         try:
             self._check(headers)
             await self.app(scope, self._counting(receive), sending)
         except ClientDisconnect:
             status = 499
+        except asyncio.CancelledError:  # the server stops and its patience is over
+            if not status:
+                stopped = Busy("The service stopped before the answer was complete; ask again.", retry_after=5)
+                await problems.response(stopped, request_id)(scope, receive, sending)
         except Exception as error:
             if status:
                 raise
             told = error if isinstance(error, ConfabError) else problems.unexpected(error, request_id)
             await problems.response(told, request_id)(scope, receive, sending)
         finally:
+            self.under_way.discard(task)
             _log(scope, status, time.perf_counter() - started, request_id)
 
     def _check(self, headers: Headers) -> None:

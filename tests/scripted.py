@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Self
 
 from rag.errors import NotFound
 from rag.types import (
@@ -60,12 +60,15 @@ def unanswered_story() -> list[Event]:
     return [STARTED, Found(retrieved=RETRIEVED), Said(text=said), final]
 
 
+Step = Event | float | Exception
+
+
 class ScriptedEngine:
     """`script` holds events, seconds to wait, and errors to raise. `left` is set when a stream is over."""
 
     generation = "gen-000001"
 
-    def __init__(self, script: Sequence[Event | float | Exception] | None = None) -> None:
+    def __init__(self, script: Sequence[Step] | None = None) -> None:
         self.script = script
         self.asked: list[Question] = []
         self.searches: list[tuple[str, int, Filter]] = []
@@ -73,6 +76,14 @@ class ScriptedEngine:
         self.left = threading.Event()
         self.finished = False
         self.closed = False
+
+    def told(self, script: Sequence[Step] | None = None) -> Self:
+        """The same engine, told another script and remembering nothing."""
+        self.script, self.finished = script, False
+        self.asked.clear()
+        self.entered.clear()
+        self.left.clear()
+        return self
 
     async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
         self.asked.append(question)

@@ -67,7 +67,8 @@ def service(data_dir: Path, *arguments: str, ready: bool = True, **settings: obj
     try:
         running.url = urls.get(timeout=60)
         assert running.url, "".join(running.lines)
-        wait_until(lambda: httpx.get(f"{running.url}/healthz/{'ready' if ready else 'live'}").status_code == 200, 60)
+        probe = f"{running.url}/healthz/{'ready' if ready else 'live'}"
+        wait_until(lambda: httpx.get(probe).status_code == 200, 60, lambda: "".join(running.lines))
         yield running
     finally:
         if process.poll() is None:
@@ -100,11 +101,11 @@ def serving(opener: Callable[[], Engine], *, heartbeat: float = 10.0, **settings
         thread.join(10)
 
 
-def wait_until(holds: Callable[[], object], seconds: float) -> None:
-    """Return as soon as `holds()` is true; fail after `seconds`."""
+def wait_until(holds: Callable[[], object], seconds: float, why: Callable[[], str] = str) -> None:
+    """Return as soon as `holds()` is true; fail after `seconds`, saying `why()`."""
     end = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < end, f"not within {seconds} s"
+        assert time.monotonic() < end, f"not within {seconds} s: {why()}"
         time.sleep(0.02)
 
 
@@ -124,6 +125,13 @@ def events(url: str, body: dict[str, Any], **headers: str) -> list[Sent]:
     ) as response:
         assert response.status_code == 200, response.read()
         return parse("".join(response.iter_text()))
+
+
+def raw_request(path: str, body: bytes, headers: dict[str, str]) -> bytes:
+    """A POST of JSON as bytes, for a caller who hangs up when it likes."""
+    sent = {"host": "localhost", "content-type": "application/json", "content-length": str(len(body)), **headers}
+    head = f"POST {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    return head.encode() + b"\r\n" + body
 
 
 def parse(text: str) -> list[Sent]:

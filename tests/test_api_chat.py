@@ -11,8 +11,6 @@ from rag.types import Answer, Filter, Turn
 from tests.scripted import STARTED, ScriptedEngine, answer
 from tests.servers import serving
 
-Engine = ScriptedEngine
-
 
 @pytest.fixture(scope="module")
 def engine() -> ScriptedEngine:
@@ -118,10 +116,11 @@ def test_json_may_name_its_charset_and_start_with_a_byte_order_mark(url: str) ->
     ],
 )
 def test_what_goes_wrong_is_a_problem_document_without_inside_words(
-    error: Exception, status: int, kind: str, retry_after: str | None
+    url: str, engine: ScriptedEngine, error: Exception, status: int, kind: str, retry_after: str | None
 ) -> None:
-    with serving(lambda: Engine([STARTED, error])) as url:
-        response = httpx.post(f"{url}/chat", json={"question": "q"}, headers={"x-request-id": "my-id.7"})
+    engine.told([STARTED, error])
+    response = httpx.post(f"{url}/chat", json={"question": "q"}, headers={"x-request-id": "my-id.7"})
+    engine.told()
     problem = response.json()
     assert (response.status_code, problem["status"]) == (status, status)
     assert problem["type"] == f"urn:confab:error:{kind}"

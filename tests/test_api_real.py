@@ -1,6 +1,7 @@
 """Everything real: `confab ingest`, `confab serve`, the list that ships with the product, a browser."""
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from rag.types import Answer
 from tests.browser import chromium, executable
 from tests.fakes import FakeServer, Reply
-from tests.servers import Service, confab, events, service, wait_until
+from tests.servers import Service, confab, events, raw_request, service, wait_until
 
 LIST = Path(__file__).parent.parent / "ingest" / "lists" / "icml2026_sample.txt"
 COFT = "How much does COFT reduce standard bias metrics?"
@@ -107,35 +108,36 @@ def test_hostile_questions_are_answered_or_declined(client: httpx.Client, body: 
 
 
 def test_a_service_that_began_empty_serves_what_is_ingested_then_and_later(tmp_path: Path) -> None:
-    papers = tmp_path / "papers.jsonl"
-    with service(tmp_path / "data", ready=False) as running, httpx.Client(base_url=running.url, timeout=30) as client:
-        for number, word in enumerate(("walrus", "ptarmigan")):
-            line = {"id": f"10.1/{word}?x", "title": word, "abstract": f"We count the {word} from space. It thrives."}
-            papers.write_text(papers.read_text() if number else "")
-            with papers.open("a") as file:
-                file.write(json.dumps(line) + "\n")
-            assert confab("ingest", str(papers), data_dir=tmp_path / "data").returncode == 0
-            wait_until(lambda word=word: client.get(f"/papers/10.1%2F{word}%3Fx").status_code == 200, 5)  # type: ignore[misc]
-            hits = client.get("/search", params={"q": f"{word} from space"}).json()["hits"]
-            assert hits[0]["paper"]["id"] == f"10.1/{word}?x"
+    papers, data = tmp_path / "papers.jsonl", tmp_path / "data"
+    with FakeServer() as model:  # embeds at once, where loading the real model takes most of the time
+        settings = {"CONFAB_EMBED_MODEL": "openai:fake", "CONFAB_EMBED_BASE_URL": model.base_url}
+        with service(data, ready=False, **settings) as running, httpx.Client(base_url=running.url) as client:
+            for word in ("walrus", "ptarmigan"):
+                line = {
+                    "id": f"10.1/{word}?x",
+                    "title": word,
+                    "abstract": f"We count the {word} from space. It thrives.",
+                }
+                with papers.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+                ended = confab("ingest", str(papers), data_dir=data, **settings)
+                assert ended.returncode == 0, ended.stderr
+                wait_until(lambda word=word: client.get(f"/papers/10.1%2F{word}%3Fx").status_code == 200, 5)  # type: ignore[misc]
+                hits = client.get("/search", params={"q": f"{word} from space"}).json()["hits"]
+                assert hits[0]["paper"]["id"] == f"10.1/{word}?x"
 
 
-@pytest.mark.parametrize("accept", ["text/event-stream", "application/json"])
-def test_a_hang_up_ends_the_models_call_within_a_second(index: Path, accept: str) -> None:
+def test_a_hang_up_ends_the_models_call_within_a_second_streamed_or_not(index: Path) -> None:
     stuck = Reply("One half is said, and the other half never comes.", mode="stall")
     with FakeServer(default=stuck) as model:
         settings = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-test"}
-        with service(index, **settings) as running, httpx.Client(timeout=0.3) as client:
-            chat, headers = f"{running.url}/chat", {"accept": accept}
-            httpx.post(chat, json={"question": FOOTBALL}, timeout=30)  # the first question loads more than later ones
-            with (
-                pytest.raises(httpx.ReadTimeout),
-                client.stream("POST", chat, json={"question": COFT}, headers=headers) as response,
-            ):
-                for _ in response.iter_bytes():
-                    assert model.wait(lambda: model.opened >= 1, 5)
-            assert model.opened == 1
-            assert model.wait(lambda: model.hung_up == 1), "the model still works for nobody"
+        with service(index, **settings) as running:
+            body = json.dumps({"question": COFT}).encode()
+            for calls, accept in enumerate(("text/event-stream", "application/json"), 1):
+                with socket.create_connection(("127.0.0.1", int(running.url.rsplit(":", 1)[1]))) as link:
+                    link.sendall(raw_request("/chat", body, {"accept": accept}))
+                    assert model.wait(lambda calls=calls: model.opened == calls, 20)  # type: ignore[misc]
+                assert model.wait(lambda calls=calls: model.hung_up == calls), accept  # type: ignore[misc]
 
 
 @pytest.mark.skipif(executable() is None, reason="NO BROWSER: the page is NOT tested; install Debian's chromium")

@@ -1,5 +1,6 @@
 """`confab serve` as a process of its own: where it listens, how it ends, what it says."""
 
+import json
 import re
 import signal
 import socket
@@ -17,6 +18,12 @@ def test_it_listens_on_loopback_says_so_and_ends_well_on_sigterm(tmp_path: Path)
         assert httpx.get(f"{running.url}/healthz/ready").status_code == 503
         assert running.stop() == 0
     assert "Traceback" not in "".join(running.lines)
+
+
+def test_programs_are_told_the_address_as_json(tmp_path: Path) -> None:
+    with service(tmp_path, "--json", ready=False) as running:
+        assert running.process.stdout is not None
+        assert json.loads(running.process.stdout.readline()) == {"url": running.url, "loopback_only": True}
 
 
 def test_ctrl_c_ends_it_well_too(tmp_path: Path) -> None:

@@ -48,8 +48,7 @@ def url(engine: ScriptedEngine) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _told_nothing(engine: ScriptedEngine) -> None:
-    engine.script = None
-    engine.left.clear()
+    engine.told()
 
 
 def open_page(browser: Browser, url: str, **context: Any) -> Page:

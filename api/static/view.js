@@ -10,11 +10,16 @@ export function make(tag, className, ...children) {
   return element;
 }
 
+/** Words as they are read: TeX's \\% is a per cent sign. Offsets are applied before, on the text as it is stored. */
+function readable(words) {
+  return words.replace(/\\([%&#_])/g, "$1");
+}
+
 /** The answer with each cited [n] as a button that calls `open(n)`; other brackets stay text. */
 export function drawAnswer(place, said, citations, open) {
   const cited = new Map(citations.map((citation) => [citation.number, citation.paper]));
   const parts = said.split(/\[(\d+)\]/);
-  place.replaceChildren(...parts.map((part, at) => (at % 2 ? mark(Number(part), cited, open) : part)));
+  place.replaceChildren(...parts.map((part, at) => (at % 2 ? mark(Number(part), cited, open) : readable(part))));
 }
 
 function mark(number, cited, open) {
@@ -75,7 +80,7 @@ async function fill(body, quotes) {
     const { abstract } = await fetchPaper(quotes[0].paper.id);
     body.replaceChildren(highlighted(abstract, quotes));
   } catch {
-    const told = quotes.map((one) => make("p", "abstract", make("mark", "", one.quote)));
+    const told = quotes.map((one) => make("p", "abstract", make("mark", "", readable(one.quote))));
     body.replaceChildren(make("p", "quiet", text.noAbstract), ...told);
   }
 }
@@ -83,15 +88,16 @@ async function fill(body, quotes) {
 /** The abstract with every quote marked. Offsets count code points, JavaScript's strings UTF-16 units. */
 function highlighted(abstract, quotes) {
   const points = Array.from(abstract);
+  const cut = (from, to) => readable(points.slice(from, to).join(""));
   const place = make("p", "abstract");
   place.dir = "auto";
   let at = 0;
   for (const { start, end } of [...quotes].sort((a, b) => a.start - b.start)) {
     if (start < at) continue;
-    place.append(points.slice(at, start).join(""), make("mark", "", points.slice(start, end).join("")));
+    place.append(cut(at, start), make("mark", "", cut(start, end)));
     at = end;
   }
-  place.append(points.slice(at).join(""));
+  place.append(cut(at));
   return place;
 }
 
