@@ -51,7 +51,7 @@ lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
 	tests/lock $(BIN)/uv
 
 bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a plain LlamaIndex starter
-	$(BIN)/python -m evals.bench --shared $(SHARED)
+	$(BIN)/python -m evals.speed $(SHARED)/data/corpora/icml2026.jsonl.gz
 
 clean:  ## remove the environment and caches (never the index)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
