@@ -32,8 +32,8 @@ VERBS = {
     "check": Verb("making", "validate a set against the index", ("set", "keys")),
     "draft": Verb("making", "propose questions from the corpus, to keep or drop", ("draft",)),
     "from-feedback": Verb("making", "turn judged answers into cases", ("feedback",)),
-    "import": Verb("making", "read a set or a run of ragas, deepeval, TREC or a BEIR folder", ("import",)),
-    "export": Verb("making", "write a set or a run for ragas, deepeval or TREC", ("export",)),
+    "import": Verb("trading", "read a set or a run of ragas, deepeval, TREC or a BEIR folder", ("import",)),
+    "export": Verb("trading", "write a set or a run for ragas, deepeval or TREC", ("export",)),
     "bench": Verb("benches", "retrieval configurations on a BEIR folder", ("folder", "running", "bench")),
     "quality": Verb("benches", "the README's table of figures", ("quality",)),
 }

@@ -4,6 +4,7 @@ A line has the keys that the shared scorer reads (`id answer citations abstained
 either can score the file, and all that a report needs: quotes, figures of the gate, timings, tokens.
 """
 
+import json
 from collections.abc import Iterable
 
 from pydantic import Field, ValidationError
@@ -75,6 +76,37 @@ def parse(lines: Iterable[str], name: str, *, torn_end: bool = False) -> list[Ro
                 break
             raise InputError(f"{name} line {number} is no row of a run: {error}") from None
     return list(rows.values())
+
+
+def outputs(lines: Iterable[str], name: str) -> list[Row]:
+    """Rows from the shared scorer's form: id, answer, citations, abstained, retrieved. Raises InputError."""
+    out = []
+    for number, value in objects(lines, name):
+        try:
+            ranked = once(map(str, value.get("retrieved") or ()))
+            row = Row(
+                id=value["id"],
+                retrieved=ranked,
+                depth=max(10, len(ranked)),
+                answer=value.get("answer") or "",
+                abstained=bool(value.get("abstained")),
+                citations=once(map(str, value.get("citations") or ())),
+            )
+        except (KeyError, TypeError, ValidationError) as error:
+            raise InputError(
+                f"{name} line {number}: expected id, answer, citations, abstained, retrieved: {error}"
+            ) from None
+        out.append(row)
+    return out
+
+
+def output(row: Row) -> str:
+    """A line in that form."""
+    value = {
+        "id": row.id, "answer": row.answer or "", "citations": row.citations, "abstained": row.abstained,
+        "retrieved": row.retrieved,
+    }  # fmt: skip
+    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def once(ids: Iterable[str]) -> tuple[str, ...]:
