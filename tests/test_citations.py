@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.citations import Checked, Checker, Numbers, cite
-from rag.citations.marks import Mark, Splitter, parse
+from rag.citations.marks import Mark, parse
 from rag.citations.quotes import Abstract
+from rag.citations.splitter import Splitter
 from rag.types import Paper, Source
 
 COFT = Paper(

@@ -6,7 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from rag import prompts
-from rag.citations.marks import Splitter
+from rag.citations.splitter import Splitter
 from rag.text import count_tokens, sentences
 from rag.types import Hit, Paper, Turn
 from tests import fake_models

@@ -5,7 +5,7 @@
     for said in checker.finish(whole=True): ...
     checker.text, checker.citations, checker.dropped, checker.drop_reasons, checker.refused
 
-`marks` cuts a stream into sentences with their marks, `quotes` finds words in abstracts, `claims` (with `numbers`
+`splitter` cuts a stream into sentences with their `marks`, `quotes` finds words in abstracts, `claims` (with `numbers`
 and `names`) reads what a sentence says, `record` chooses the passages it rests on, `support` compares them.
 """
 

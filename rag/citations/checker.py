@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.citations.claims import Facts, facts
-from rag.citations.marks import Draft, Splitter
 from rag.citations.quotes import Numbers
 from rag.citations.record import Record
+from rag.citations.splitter import Draft, Splitter
 from rag.citations.support import UNMARKED, UNMARKED_WORDS, Asked, Basis, Similar, objection
 from rag.citations.thoughts import Thoughts
 from rag.types import Citation, Source

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag.citations.names import addresses, names, signs, strong, without_addresses
+from rag.citations.names import addresses, names, signs, without_addresses
 from rag.citations.numbers import Number, numbers
 from rag.citations.quotes import plain
 from rag.text import CJK, STOP_WORDS, query_words
@@ -22,7 +22,7 @@ _DENY = frozenset(
     "not no never cannot neither nor without none nothing non hardly fails fail failed unable lacks lack".split()
 )
 _DENY |= frozenset("don't doesn't didn't isn't aren't wasn't weren't can't won't couldn't shouldn't wouldn't".split())
-_DENY_CJK = re.compile(r"没有|沒有|不|无需|無需|并非|並非|未|无法|無法|않|없|아니|못")
+_DENY_CJK = re.compile(r"没有|沒有|不(?![到超足仅僅只同断斷少变變])|无需|無需|并非|並非|未|无法|無法|않|없|아니|못")
 _SOFTLY = re.compile(
     r"\b(?:avoid|eliminat|remov|bypass|circumvent|obviat|free|prevent|instead|rather|exclud|omit|unlike)\w*", re.I
 )
@@ -32,11 +32,13 @@ DENIED = 2  # telling words that a denial covers
 _UP = re.compile(r"\b(?:increas|rais|rise|rising|grow|higher)\w*|提高|增加|提升|上升|증가|향상", re.I)
 _DOWN = re.compile(r"\b(?:decreas|reduc|lower|drop|declin|shrink|cut)\w*|降低|减少|減少|下降|감소|낮", re.I)
 _BEATS = re.compile(
-    r"\b(?P<is>(?:is|are|was|were|be|been)\s+)?(?P<verb>outperform\w*|surpass\w*|exceed\w*|beats?\b|beaten"
-    r"|better than|superior to|faster than|improves? (?:up)?on)(?P<by>\s+by\b)?",
+    r"\b(?P<is>(?:is|are|was|were|be|been)\s+)?(?:outperform\w*|surpass\w*|exceed\w*|beats?\b|beaten|better than"
+    r"|superior to|faster than|improves? (?:up)?on|(?P<behind>lags? behind|worse than|inferior to|slower than))"
+    r"(?P<by>\s+by\b)?",
     re.I,
 )
-_TOKEN = re.compile(rf"[^\s,;()\[\]{CJK}]+")
+_CLAUSE = re.compile(r"[.,;:()]|\b(?:and|while|but|on|in|with|at)\b")
+SIDE = 6  # words looked at on each side of a comparison
 
 Sides = tuple[frozenset[str], frozenset[str]]
 
@@ -44,7 +46,8 @@ Sides = tuple[frozenset[str], frozenset[str]]
 @dataclass(frozen=True)
 class Facts:
     """`denied`: the words that each denial covers; `softly`: says "avoids", "X-free" and the like; `ways`: "up",
-    "down"; `beats`: (winners, losers) of each comparison."""
+    "down"; `beats`: (winners, losers) of each comparison, by
+    their stems."""
 
     text: str
     words: frozenset[str]
@@ -100,10 +103,13 @@ def _denied(text: str) -> list[frozenset[str]]:
 
 
 def _beats(text: str) -> list[Sides]:
+    """(winners, losers) of each comparison: the telling words of its clause on either side, but not on both."""
     out = []
     for match in _BEATS.finditer(text):
-        before = frozenset(word for word in _TOKEN.findall(text[: match.start()])[-6:] if strong(word))
-        after = frozenset(word for word in _TOKEN.findall(text[match.end() :])[:6] if strong(word))
-        passive = match["is"] and match["by"]
-        out.append((after, before) if passive else (before, after))
+        left = _CLAUSE.split(text[: match.start()])[-1].split()[-SIDE:]
+        right = _CLAUSE.split(text[match.end() :])[0].split()[:SIDE]
+        before, after = content(" ".join(left)), content(" ".join(right))
+        before, after = before - after, after - before
+        turned = bool(match["behind"]) or bool(match["is"] and match["by"])
+        out.append((after, before) if turned else (before, after))
     return out

@@ -111,8 +111,11 @@ def _named(name: str, index: Index) -> bool:
 
 
 def _known(name: str, claim: Facts, basis: Basis, asked: Asked) -> bool:
-    """A name of the question, unless it is another source's; a capitalised common word; a word of an acronym."""
+    """A name of the question, unless it is another source's; a capitalised common word; a word of an acronym; an
+    acronym that the sentence itself writes out."""
     if strong(name):
+        if _written_out(name, claim.text):
+            return True
         elsewhere = any(record.index.holds(name) for record in asked.others if record not in basis.records)
         return asked.index.holds(name) and not elsewhere
     stems = content(name) - GENERIC
@@ -120,6 +123,12 @@ def _known(name: str, claim: Facts, basis: Basis, asked: Asked) -> bool:
         return True
     initials = "".join(word[0] for word in claim.names if not strong(word))
     return any(acronym in initials for record in basis.records for acronym in record.index.capitals if len(acronym) > 2)
+
+
+def _written_out(name: str, text: str) -> bool:
+    """``positive-unlabeled (PU)``: the words before the bracket, which are checked themselves, spell it."""
+    before = re.split(r"[\s-]+", text.split(f"({name})")[0].strip())[-len(name) :]
+    return f"({name})" in text and "".join(word[:1] for word in before).casefold() == name.casefold()
 
 
 def _signs(claim: Facts, basis: Basis, asked: Asked) -> str | None:
