@@ -16,7 +16,8 @@ from pylatexenc.latex2text import LatexNodes2Text
 
 CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 
-_MATH = re.compile(r"\$\$?(?=\S)([^$\n]{1,300}?)\$\$?|\\\((.{1,300}?)\\\)|\\\[(.{1,300}?)\\\]", re.S)
+_CLOSE = r"(?:(?<!\s)\$\$?|\$\$?(?!\d))"  # "from $5 to $6" is money, no formula
+_MATH = re.compile(rf"\$\$?(?=\S)([^$\n]{{1,300}}?){_CLOSE}" r"|\\\((.{1,300}?)\\\)|\\\[(.{1,300}?)\\\]", re.S)
 _MACRO = re.compile(r"\\[a-zA-Z]+\*?(?:\s*\{(?:[^{}]|\{[^{}]*\})*\})+|\\[`'^\"~=.][a-zA-Z]|\\[`'^\"~=.]\{[a-zA-Z]\}")
 _MARKDOWN_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((https?://[^\s)]+)\)")
 _EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|`+")
@@ -66,7 +67,7 @@ def _read_latex(source: str, math: bool) -> str:
 def plain(text: str) -> str:
     """`text` without LaTeX and Markdown marks, as a reader would say it: for search and comparison, not for show.
 
-    ``HiR$^2$`` -> ``HiR2``, ``$\\sqrt{\\text{LTS}}$`` -> ``sqrt LTS``, ``**f**eature`` -> ``feature``.
+    ``HiR$^2$`` -> ``HiR2``, ``$\\sqrt{\\text{LTS}}$`` -> ``sqrt (LTS)``, ``**f**eature`` -> ``feature``.
     """
     if any(mark in text for mark in "\\$"):
         text = _MATH.sub(lambda m: _read_latex(m[1] or m[2] or m[3] or "", True), text)
@@ -91,7 +92,7 @@ def fold(text: str) -> str:
 
 _URL = re.compile(r"https?://\S+|www\.\S+")
 _WORD = re.compile(rf"[{CJK}]+|\d+(?:[.,]\d+)*(?![^\W\d_])|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
-_JOINT = re.compile(rf"[^\W_{CJK}]+(?:[-‐-―][^\W_{CJK}]+)+")
+_JOINT = re.compile(rf"(?<![^\W_{CJK}])[^\W_{CJK}]+(?:[-‐-―][^\W_{CJK}]+)+")
 _BRACKETED = re.compile(r"\((\w{1,12})\)(?=\w)|(?<=\w)\((\w{1,12})\)")
 _STEM = Stemmer.Stemmer("english")
 
@@ -177,7 +178,7 @@ _END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s|$)|[。！？]+[”』」）]*|
 _STARTER = re.compile(
     r"(?:We|The|This|These|In|Our|However|It|To|Here|Moreover|Further|A|An|As|On|By|For|Then|They|Such|When|While|With|Experiments|Finally|First|Empirically|Theoretically)\b"
 )
-_SPANS = re.compile(r"\$\$?[^$]{1,400}?\$\$?|https?://\S*[\w/]|\\\(.{1,400}?\\\)", re.S)
+_SPANS = re.compile(rf"\$\$?[^$]{{1,400}}?{_CLOSE}" r"|https?://\S*[\w/]|\\\(.{1,400}?\\\)", re.S)
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
