@@ -20,7 +20,7 @@ PACKAGES = (
     "confab", "chromadb", "llama-index-core", "onnxruntime", "tantivy", "tokenizers", "openai", "numpy", "ir-measures",
     "scipy",
 )  # fmt: skip
-PROMPTS = ("rag.prompts", "evals.judge")
+PROMPTS = ("rag.prompts",)
 LOCAL = (
     "data_dir", "host", "port", "log_level", "max_body_bytes", "max_question_chars", "search_threads",
     "embed_batch_tokens", "openai_api_key", "judge_model", "judge_base_url", "judge_api_key",

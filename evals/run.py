@@ -19,8 +19,8 @@ from evals.saved import Text, read_rows, write_papers, write_rows
 from rag.errors import ConfabError, NotFound, SettingsError
 from rag.types import Answer, Event, Hit, Question, Said
 
-FOUND = 10
-"""Retrieved papers kept with title, score and snippet."""
+FOUND, SNIPPETS = 10, 3
+"""Retrieved papers kept with title and score, and those also with their best sentence."""
 
 
 class Engine(Library, Protocol):
@@ -125,9 +125,9 @@ def _ranked(case: Case, plan: Plan, hits: Sequence[Hit]) -> Row:
         Found(
             paper=hit.paper.id, title=hit.paper.title, score=hit.score, legs=hit.legs,
             signals={name: round(value, 6) for name, value in hit.signals.items()},
-            snippet=hit.snippet.text if hit.snippet else None,
+            snippet=hit.snippet.text if hit.snippet and place < SNIPPETS else None,
         )
-        for hit in kept[:FOUND]
+        for place, hit in enumerate(kept[:FOUND])
     ]  # fmt: skip
     return Row(id=case.id, retrieved=once(hit.paper.id for hit in kept), depth=plan.depth, found=tuple(found))
 
