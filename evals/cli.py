@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 from evals.arguments import ARGUMENTS
 from evals.outcome import Outcome
+from rag.errors import SettingsError
 from rag.settings import Settings
+
+EXTRA = ("ir_measures", "pytrec_eval", "scipy", "jinja2", "matplotlib")
+"""Packages of the extra `evals`, which an installation for serving does without."""
 
 
 class Verb(NamedTuple):
@@ -52,7 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     verb = VERBS[args.verb]
     room = importlib.import_module(f"evals.verbs.{verb.room}")
-    outcome: Outcome = getattr(room, args.verb.replace("-", "_").replace("import", "import_"))(args, settings)
+    try:
+        outcome: Outcome = getattr(room, args.verb.replace("-", "_").replace("import", "import_"))(args, settings)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise SettingsError(
+            f"`confab eval` needs {error.name}; install it with `pip install 'confab[evals]'`"
+        ) from None
     if args.json:
         print(json.dumps(outcome.data, ensure_ascii=False, indent=1, allow_nan=False))
     elif outcome.text:

@@ -1,8 +1,6 @@
 """What a run was: enough to run it again, and to refuse to mix two runs in one folder."""
 
-import hashlib
 import importlib.metadata
-import importlib.util
 import platform
 import shutil
 import subprocess
@@ -13,6 +11,7 @@ from typing import Any
 from evals import cases as sets
 from evals.cases import Case
 from evals.run import Plan
+from rag import prompts
 from rag.errors import UsageError
 from rag.settings import Settings, env_name, shown
 
@@ -20,7 +19,6 @@ PACKAGES = (
     "confab", "chromadb", "llama-index-core", "onnxruntime", "tantivy", "tokenizers", "openai", "numpy", "ir-measures",
     "scipy",
 )  # fmt: skip
-PROMPTS = ("rag.prompts",)
 LOCAL = (
     "data_dir", "host", "port", "log_level", "max_body_bytes", "max_question_chars", "search_threads",
     "embed_batch_tokens", "openai_api_key", "judge_model", "judge_base_url", "judge_api_key",
@@ -44,7 +42,7 @@ def manifest(
         "generation": engine.generation,
         "engine": engine.status(),
         "settings": configuration(settings),
-        "prompts": {room: _source_digest(room) for room in PROMPTS},
+        "prompts": prompts.fingerprint(),
         "git": revision(Path(__file__).parent),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "machine": platform.machine(),
@@ -83,17 +81,6 @@ def revision(folder: Path) -> str | None:
 def _git(git: str, folder: Path, *words: str) -> str:
     done = subprocess.run([git, *words], cwd=folder, capture_output=True, text=True, check=True, timeout=10)
     return done.stdout.strip()
-
-
-def _source_digest(room: str) -> str | None:
-    """Names the words said to a model: SHA-256 of the room that holds them."""
-    try:
-        spec = importlib.util.find_spec(room)
-    except ModuleNotFoundError:
-        return None
-    if spec is None or spec.origin is None:
-        return None
-    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()
 
 
 def _version(package: str) -> str | None:

@@ -15,6 +15,9 @@ from evals import cases as sets
 from evals import cli, saved
 from rag.errors import ConfabError, NotFound, UsageError
 from rag.settings import Settings
+from rag.text import query_words, sentences
+from tests.fake_models import sources
+from tests.fakes import FakeServer
 from tests.servers import confab
 
 ROOT = Path(__file__).parents[1]
@@ -82,6 +85,33 @@ def test_a_planted_threshold_at_zero_fails_the_gate_with_exit_code_5(run: Path, 
     code, told = evaluate("gate", str(run), str(tmp_path / "open"), "--junit", str(junit), data_dir=data_dir)
     assert code == 5 and "abstention_recall" in told
     assert "<failure" in junit.read_text("utf-8")
+
+
+def keeps_the_rules(body: dict[str, Any]) -> str:
+    """A model that quotes the sentence nearest to the question where its prompt asks for marks, else talks freely."""
+    system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
+    asked = set(query_words(user.rpartition(">>>")[2]))
+    pairs = [(key, text[a:b]) for key, text in sources(body).items() for a, b in sentences(text)]
+    key, best = max(pairs, key=lambda pair: len(asked & set(query_words(pair[1]))))
+    return f'{best} [{key}: "{best}"]' if "ends with a mark" in system else f"{' '.join(sorted(best.split()))}."
+
+
+def without_the_citation_rule(body: dict[str, Any]) -> str:
+    """The same model, read a prompt whose rules on marks were lost."""
+    first, *others = body["messages"]
+    kept = [line for line in first["content"].splitlines() if "mark" not in line and "KEY" not in line]
+    return keeps_the_rules(body | {"messages": [first | {"content": "\n".join(kept)}, *others]})
+
+
+def test_a_prompt_without_the_citation_rule_is_caught(data_dir: Path, tmp_path: Path) -> None:
+    for name, model in (("good", keeps_the_rules), ("lost", without_the_citation_rule)):
+        with FakeServer(default=model) as server:
+            words = ["run", "sample", "--save", str(tmp_path / name)]
+            evaluate(*words, data_dir=data_dir, openai_base_url=server.base_url)
+    code, told = evaluate("gate", str(tmp_path / "good"), str(tmp_path / "lost"), data_dir=data_dir)
+    assert code == 5 and "citation_recall" in told
+    usage = saved.load(tmp_path / "good").rows["sample-04"].usage
+    assert usage.prompt_tokens > 0 and usage.cost is None
 
 
 def test_a_run_is_resumed_and_not_mixed_with_another(run: Path, data_dir: Path, tmp_path: Path) -> None:
