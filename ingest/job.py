@@ -24,7 +24,7 @@ from rag import catalog, dense, hubness, lexical
 from rag.errors import Corrupt, InputError, ModelMismatch, NoIndex
 from rag.models.embedding import Embedding, build
 from rag.settings import Settings
-from rag.store import Generation, Manifest, Store, collection
+from rag.store import Manifest, Store, collection
 from rag.text import encode, sentences, words
 from rag.types import Frozen, Paper
 from rag.vectors import VectorCache, unit
@@ -70,15 +70,17 @@ def ingest(
         if not papers and paths:
             first = f": {rejected[0].where}: {rejected[0].reason}" if rejected else ""
             raise InputError(f"no paper in {', '.join(map(str, paths))}{first}; nothing was changed")
-        current = _opened(store, rebuild)
-        todo = plan(current.catalog.digests() if current else {}, papers, sync=sync)
-        embedded, name = 0, current.name if current else None
-        write = not dry_run and (rebuild or not todo.empty)
+        name, stored = _stored(store, rebuild_from_lists=rebuild and bool(paths))
+        if name is None and not paths:
+            raise NoIndex(f"there is no index in {store.root} to rebuild; make one with `confab ingest PATH`")
+        todo = plan(stored.digests() if stored else {}, papers, sync=sync)
+        embedded, write = 0, not dry_run and (rebuild or not todo.empty)
         if write:
             job = _Job(store, settings, build(settings), progress)
-            if current and not rebuild:
-                job.refuse_other_model(current)
-            name, embedded = job.run(current, todo, [str(path) for path in paths])
+            if name and not rebuild:
+                job.refuse_other_model(store.manifest(name))
+            kept = stored.all_papers() if stored else ()
+            name, embedded = job.run(kept, todo, parent=name, sources=[str(path) for path in paths])
         return Report(
             generation=name,
             read=len(papers) + len(rejected),
@@ -95,15 +97,19 @@ def ingest(
         )
 
 
-def _opened(store: Store, rebuild: bool) -> Generation | None:
-    """The generation to build on; a rebuild does without one that cannot be opened."""
+def _stored(store: Store, *, rebuild_from_lists: bool) -> tuple[str | None, catalog.Catalog | None]:
+    """The name and the texts of what is served. The texts alone: torn vectors or words cost no paper.
+
+    Raises Corrupt where the texts cannot be read, unless the lists are to stand in for them.
+    """
+    name = store.current()
+    if name is None:
+        return None, None
     try:
-        return store.open()
-    except NoIndex:
-        return None
+        return name, store.catalog()
     except Corrupt:
-        if rebuild:
-            return None
+        if rebuild_from_lists:
+            return name, None
         raise
 
 
@@ -132,18 +138,20 @@ class _Job:
             chunking_tokenizer_fn=lambda text: [text[start:end] for start, end in sentences(text)],
         )
 
-    def refuse_other_model(self, current: Generation) -> None:
-        there = (current.manifest.embedding, current.manifest.revision)
+    def refuse_other_model(self, stored: Manifest) -> None:
+        there = (stored.embedding, stored.revision)
         if there != (self._embedding.name, self._embedding.revision):
             raise ModelMismatch(
-                f"{current.name} was built with {there[0]} ({there[1]}), CONFAB_EMBED_MODEL is now "
+                f"{stored.generation} was built with {there[0]} ({there[1]}), CONFAB_EMBED_MODEL is now "
                 f"{self._embedding.name} ({self._embedding.revision}); set it back, or make the index again "
                 "with `confab ingest --rebuild`"
             )
 
-    def run(self, current: Generation | None, todo: Plan, sources: Sequence[str]) -> tuple[str, int]:
+    def run(
+        self, stored: Iterable[Paper], todo: Plan, *, parent: str | None, sources: Sequence[str]
+    ) -> tuple[str, int]:
         """The name of the new generation, and how many texts were embedded."""
-        entries = [self._entry(paper) for paper in sorted(_merged(current, todo), key=catalog.order)]
+        entries = [self._entry(paper) for paper in sorted(_merged(stored, todo), key=catalog.order)]
         texts = [node.get_content(MetadataMode.EMBED) for entry in entries for node in _nodes(entry)]
         spoken = [entry.paper.abstract[s.start : s.end] for entry in entries for s in entry.sentences]
         if not self._settings.sentence_stage:
@@ -167,7 +175,7 @@ class _Job:
             Manifest(
                 generation=name,
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
-                parent=current.name if current else None,
+                parent=parent,
                 embedding=self._embedding.name,
                 revision=self._embedding.revision,
                 dimension=self._embedding.dimension,
@@ -230,9 +238,9 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _merged(current: Generation | None, todo: Plan) -> Iterator[Paper]:
+def _merged(stored: Iterable[Paper], todo: Plan) -> Iterator[Paper]:
     gone = set(todo.drop)
-    for paper in current.catalog.all_papers() if current else ():
+    for paper in stored:
         if paper.id not in gone and paper.id not in todo.papers:
             yield paper
     yield from todo.papers.values()

@@ -127,12 +127,17 @@ class Catalog:
         self._uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
-        self.papers: int = self._one("SELECT count(*) FROM papers")[0]
-        self.passages: int = self._one("SELECT count(*) FROM passages")[0]
-        self.sentences: int = self._one("SELECT count(*) FROM sentences")[0]
-        self.paper_of_row: Rows = np.array(
-            [n for (n,) in self._db.execute("SELECT paper FROM passages ORDER BY row")], dtype=np.int64
-        )
+        try:
+            self.papers: int = self._one("SELECT count(*) FROM papers")[0]
+            self.passages: int = self._one("SELECT count(*) FROM passages")[0]
+            self.sentences: int = self._one("SELECT count(*) FROM sentences")[0]
+            papers = self._db.execute("SELECT paper FROM passages ORDER BY row").fetchall()
+        except sqlite3.DatabaseError as error:
+            raise Corrupt(
+                f"{path.name} of {path.parent.name} cannot be read ({error}); `confab index rollback` serves an older "
+                "generation, `confab ingest --rebuild PATH` makes a new one"
+            ) from error
+        self.paper_of_row: Rows = np.array([n for (n,) in papers], dtype=np.int64)
 
     @property
     def _db(self) -> sqlite3.Connection:
