@@ -30,7 +30,7 @@ from pydantic import Field, ValidationError
 
 from rag.catalog import Catalog
 from rag.dense import Dense, Vectors, drop, forget_clients
-from rag.errors import Busy, Corrupt, NoIndex, NotFound, UsageError
+from rag.errors import Busy, Corrupt, NoIndex, NotFound, SettingsError, UsageError
 from rag.lexical import Lexical
 from rag.settings import Settings
 from rag.types import Frozen
@@ -148,8 +148,14 @@ class Store:
     @contextlib.contextmanager
     def writer(self) -> Iterator[None]:
         """Hold the one writer's lock. Raises Busy, naming the holder; a killed holder's lock is free at once."""
-        self._home.mkdir(parents=True, exist_ok=True)
-        with (self.root / "LOCK").open("a+", encoding="utf-8") as lock:
+        try:
+            self._home.mkdir(parents=True, exist_ok=True)
+            opened = (self.root / "LOCK").open("a+", encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(
+                f"the data folder {self.root} cannot be written ({error.strerror}); set CONFAB_DATA_DIR to one that can"
+            ) from error
+        with opened as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -255,7 +261,7 @@ def current_name(root: Path) -> str | None:
     """What CURRENT says; None before the first ingest."""
     try:
         return (root / "CURRENT").read_text("utf-8").strip() or None
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 
