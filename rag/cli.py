@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import importlib
+import io
 import json
 import os
 import sys
@@ -50,6 +51,23 @@ def usage() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows ?
+    try:
+        code = _answer(arguments)
+        sys.stdout.flush()
+        return code
+    except ConfabError as error:
+        return _complain(error, "--json" in arguments)
+    except KeyboardInterrupt:
+        print("confab: interrupted; what was served before is served still", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _answer(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage(), end="")
         return 0 if arguments else UsageError.exit_code
@@ -58,17 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"confab {version('confab')}")
         return 0
-    as_json = "--json" in arguments
-    try:
-        return _call(arguments[0], arguments[1:])
-    except ConfabError as error:
-        return _complain(error, as_json)
-    except KeyboardInterrupt:
-        print("confab: interrupted; what was served before is served still", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return _call(arguments[0], arguments[1:])
 
 
 def _call(name: str, arguments: Sequence[str]) -> int:
