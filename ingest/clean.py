@@ -3,6 +3,7 @@
 The abstract is kept verbatim (ends stripped, NUL removed): quotes are slices of it.
 """
 
+import json
 import re
 from typing import Any
 
@@ -20,7 +21,7 @@ FIRST_WORDS = 10
 
 _PROPOSED = re.compile(
     r"\b(?:propose|introduce|present|presents|introduces|proposes|develop|release|call(?:ed)?|dub(?:bed)?|named?|termed)\b"
-    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as)\b){0,6}[\s:,]+"
+    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as|called|named|dubbed|termed)\b){0,6}[\s:,]+"
     r"(?P<name>(?:\\text\w+\{|\*\*)?[A-Za-z0-9][\w$^{}\\.+-]*(?:-[\w$^{}]+)*(?:\}|\*\*)?)"
 )
 
@@ -28,7 +29,9 @@ _PROPOSED = re.compile(
 def clean(record: Record, source: str) -> Paper | Rejected:
     fields = record.fields
     try:
-        return _paper(fields)
+        paper = _paper(fields)
+        _ = paper.digest  # what is nested too deeply to be written has none
+        return paper
     except (ValueError, ValidationError) as error:
         title = fields.get("title")
         reason = str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else str(error)
@@ -54,7 +57,7 @@ def _paper(fields: dict[str, Any]) -> Paper:
         year=year,
         url=_url(_text(fields, "url")),
         topic=_text(fields, "topic"),
-        extra={k: v for k, v in fields.items() if k not in OWN and v not in (None, "", [], {})},
+        extra=_extra({k: v for k, v in fields.items() if k not in OWN and v not in (None, "", [], {})}),
     )
 
 
@@ -67,6 +70,13 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     if any("\ud800" <= c <= "\udfff" for c in value):
         raise ValueError(f"{name} holds half a character (a lone surrogate)")
     return value.replace("\0", "").strip() or None
+
+
+def _extra(fields: dict[str, Any]) -> dict[str, Any]:
+    """What else the source said; half characters, which cannot be stored, become question marks."""
+    written = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
+    extra: dict[str, Any] = json.loads(written)
+    return extra
 
 
 def _id(value: Any) -> str | None:
