@@ -15,6 +15,8 @@ from evals import metrics
 from evals.cases import Case
 from evals.containment import contains, normalise, unmarked
 from evals.rows import Quoted, Row
+from evals.rows import outputs as outputs_of
+from tests.record_evals import RECORDED
 
 SCORER = Path(__file__).parents[2] / "shared" / "evals" / "score.py"
 THEIRS = {
@@ -27,7 +29,7 @@ THEIRS = {
 @pytest.fixture(scope="module")
 def scorer() -> ModuleType:
     if not SCORER.is_file():
-        pytest.skip("the shared scorer is not beside this repository; test_recorded_figures covers it")
+        pytest.skip("the shared scorer is not beside this repository; recorded figures stand in for it")
     spec = importlib.util.spec_from_file_location("shared_score", SCORER)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -107,6 +109,16 @@ def test_strings_are_found_just_as_the_independent_scorer_finds_them(
     assert normalise(text) == scorer.normalise(text)
     assert normalise(unmarked(text)) == scorer.normalise(scorer._CITE.sub(" ", text))
     assert contains(normalise(text), needle) == scorer.contains(normalise(text), needle)
+
+
+def test_figures_agree_with_those_recorded_from_the_independent_scorer() -> None:
+    recorded = json.loads(RECORDED.read_text("utf-8"))
+    cases = [Case.model_validate(question) for question in recorded["questions"]]
+    rows = outputs_of([json.dumps(one) for one in recorded["outputs"]], RECORDED.name)
+    mine = ours(cases, rows)
+    assert {their: recorded["figures"][their] for their in THEIRS.values()} == {
+        their: pytest.approx(mine[name], abs=0.0005) for name, their in THEIRS.items()
+    }
 
 
 GOLD = Case(id="g", question="q?", gold=("a", "b"), must_contain=(("yes",),), expect="answer")
