@@ -7,7 +7,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 SHARED ?= ../shared
 
-.PHONY: run setup setup-tests test check lock clean help bench bench-quality screenshots
+.PHONY: run setup setup-tests test check lock clean help bench screenshots
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -52,6 +52,9 @@ lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
 
 bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a plain LlamaIndex starter
 	$(BIN)/python -m evals.speed $(SHARED)/data/corpora/icml2026.jsonl.gz
+
+screenshots: setup-tests  ## draw docs/page.png from the real page
+	$(BIN)/python -m tests.screenshot
 
 clean:  ## remove the environment and caches (never the index)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
