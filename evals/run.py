@@ -53,14 +53,16 @@ Keep = Callable[[Row], None]
 async def run(engine: Engine, cases: Sequence[Case], plan: Plan, folder: Path, tick: Keep = lambda _: None) -> int:
     """Ask what `folder` has no outcome for; how many were asked. Raises SettingsError where a budget has no price.
 
-    `tick` is told of every outcome. An error of the house is the outcome of its question and is tried
-    again by the next run; anything else is a bug, ends the run, and loses nothing that was written.
+    `tick` is told of every outcome, of before and of now. An error of the house is the outcome of its
+    question and is tried again by the next run; anything else is a bug, ends the run, and loses nothing.
     """
     path = folder / "rows.jsonl"
     rows = {row.id: row for row in read_rows(path, torn_end=True)} if path.is_file() else {}
     done = {key: row for key, row in rows.items() if row.error is None}
     write_rows(path, cases, done)
     left = [case for case in cases if case.id not in done]
+    for row in done.values():
+        tick(row)
     with path.open("a", encoding="utf-8") as file:
 
         def keep(row: Row) -> None:

@@ -60,7 +60,8 @@ def run(settings: Settings, asked: Asked, folder: Path, *, fresh: bool = False) 
         cases, missing = resolved(asked.cases, engine, asked.keys, allow_missing=asked.allow_missing)
         if missing:
             say(f"{len(missing)} papers that the set names are not in the index: {', '.join(missing[:8])}")
-        about = manifest(asked.name, cases, asked.plan, settings, engine, limit=asked.limit, started=_now())
+        more = {"limit": asked.limit, "seed": score.SEED, "started": _now()}
+        about = manifest(asked.name, cases, asked.plan, settings, engine, **more)
         _prepare(folder, about, fresh)
         asking = cases[: asked.limit]
         (folder / "cases.jsonl").write_text(sets.dump(asking), "utf-8")

@@ -10,9 +10,11 @@ from evals.rows import Row
 from evals.saved import Saved, write_json
 
 DIGITS = 6
+SEED = 0
+"""Draws the intervals."""
 
 
-def score(run: Saved, seed: int = 0) -> dict[str, Any]:
+def score(run: Saved, seed: int = SEED) -> dict[str, Any]:
     """The figures of a run, for all questions, each kind and each language. `seed` draws the intervals."""
     worth = run.worth()
     outcomes = [run.rows.get(case.id) for case in run.cases]
@@ -80,7 +82,7 @@ def percentiles(values: Sequence[float]) -> dict[str, float | int | None]:
     return {**at, "n": len(ordered)}
 
 
-def write(run: Saved, seed: int = 0) -> dict[str, Any]:
+def write(run: Saved, seed: int = SEED) -> dict[str, Any]:
     """Compute and save; gives the figures."""
     figures = score(run, seed)
     write_json(run.path / "scores.json", figures)

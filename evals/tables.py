@@ -6,6 +6,12 @@ from typing import Any
 from evals.compare import Comparison, Moved, Outcome
 from evals.metrics import METRICS
 
+GROUPED = (
+    "hit@1", "hit@3", "recall@10", "ndcg@10", "containment", "citation_precision", "citation_recall",
+    "abstention_recall", "false_refusals",
+)  # fmt: skip
+"""Metrics shown by kind and language; scores.json has all."""
+
 
 def cell(value: float | None) -> str:
     return "unscored" if value is None else f"{value:.3f}"
@@ -21,9 +27,10 @@ def scores(figures: Mapping[str, Any]) -> str:
     """Every metric that was scored: over all questions with its interval, then by kind and language."""
     groups = figures["groups"]
     used = [name for name in METRICS if groups["all"]["metrics"][name]["n"]]
+    narrow = [name for name in GROUPED if name in used]
     overall = [[name, *_overall(groups["all"]["metrics"][name])] for name in used]
     by_group = [
-        [name, str(group["questions"]), *(cell(group["metrics"][metric]["value"]) for metric in used)]
+        [name, str(group["questions"]), *(cell(group["metrics"][metric]["value"]) for metric in narrow)]
         for name, group in groups.items()
         if name != "all"
     ]
@@ -32,7 +39,7 @@ def scores(figures: Mapping[str, Any]) -> str:
         f"{figures['set']['questions']} questions, {figures['mode']}, depth {figures['depth']}"
         + (f"; {lost} WITHOUT AN OUTCOME" if lost else ""),
         table(["metric", "value", "95 %", "scored", "unscored"], overall),
-        table(["group", "n", *used], by_group),
+        table(["group", "n", *narrow], by_group),
     ]
     parts += [
         f"judge of {name}: kappa {cell(one['kappa'])} with hand labels, {one['agreed']:.3f} agreed, n {one['n']}"

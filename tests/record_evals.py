@@ -26,7 +26,7 @@ def made_up(case: Case, papers: list[str], draw: random.Random) -> dict[str, Any
     said = [draw.choice(group).rstrip("*") for group in case.must_contain if draw.random() < 0.8]
     return {
         "id": case.id,
-        "answer": f"It is {draw.choice(['', '**', '$'])}{' and '.join(said) or 'unknown'} [1], see [seed-02]. {forbidden}",
+        "answer": f"It is {draw.choice(['', '**'])}{' and '.join(said) or 'unknown'} [1], see [seed-02]. {forbidden}",
         "citations": draw.sample([*case.gold, *case.optional, *ranked[:2]], min(draw.randrange(3), len(ranked))),
         "abstained": draw.random() < (0.7 if case.expect == "abstain" else 0.15),
         "retrieved": ranked,

@@ -44,5 +44,5 @@ def score(args: argparse.Namespace, settings: Settings) -> Outcome:
 def why(args: argparse.Namespace, settings: Settings) -> Outcome:
     from rag.engine import open_engine
 
-    found = explaining.why(open_engine(settings), args.question, args.paper)
+    found = explaining.why(open_engine(settings), args.question, args.paper, settings.top_k)
     return Outcome(found.model_dump(), explaining.readable(found))
