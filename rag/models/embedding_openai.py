@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -79,11 +79,12 @@ class Remote:
         with ThreadPoolExecutor(CONCURRENT) as pool:
             futures = [pool.submit(self._split, texts, span, stop) for span in self._spans(texts)]
             try:
-                parts = [part for future in futures for part in future.result()]
+                for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                    future.result()  # raises the failure, whichever call it is
             finally:
                 stop.set()  # whoever waits for another try gives up, so that the pool can close
                 pool.shutdown(wait=False, cancel_futures=True)
-        return self._joined(parts)
+        return self._joined([part for future in futures for part in future.result()])
 
     def question(self, text: str) -> Floats:
         """float32 [d]. Raises UpstreamError."""
@@ -115,12 +116,12 @@ class Remote:
 
     def _patient(self, texts: list[str], patience: Patience, stop: threading.Event) -> Floats:
         """One call, made again where that may help. A server that asks for a longer wait is not asked again."""
-        for wait in (*patience.waits, None):
+        for next_wait in (*patience.waits, None):
             try:
                 return self._call(texts, patience.seconds)
             except _Again as failed:
-                pause = wait if failed.error.retry_after is None else failed.error.retry_after
-                final = wait is None or (isinstance(failed.error, UpstreamTimeout) and not patience.after_timeout)
+                pause = next_wait if failed.error.retry_after is None else failed.error.retry_after
+                final = next_wait is None or (isinstance(failed.error, UpstreamTimeout) and not patience.after_timeout)
                 if final or pause is None or pause > patience.longest or stop.wait(pause):
                     raise failed.error from None
         raise AssertionError("the last try returns or raises")
@@ -173,10 +174,10 @@ class Remote:
             raise UpstreamError(f"{self._who} sent vectors of different lengths: {sorted(lengths)}")
         return np.concatenate(parts)
 
-    def _refused(self, status: int, wait: float | None) -> Exception:
+    def _refused(self, status: int, asked: float | None) -> Exception:
         message = f"{self._who} answered status {status}" + (f"; {ADVICE[status]}" if status in ADVICE else "")
         if status in AGAIN:
-            return _Again(UpstreamError(message, retry_after=wait))
+            return _Again(UpstreamError(message, retry_after=asked))
         return RefusedRequest(message) if status in (400, 413, 422) else UpstreamError(message)
 
     def _late(self, seconds: float) -> "_Again":
