@@ -6,6 +6,7 @@ in row order, are multiplied exactly, because Chroma's cost of a filter is linea
 """
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.errors import Corrupt, SettingsError, UpstreamError
+from rag.errors import ConfabError, Corrupt, SettingsError, UpstreamError
 from rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,23 +36,43 @@ def connect(folder: Path, settings: Settings) -> "ClientAPI":
     quiet: dict[str, Any] = {"_env_file": None, "anonymized_telemetry": False, "allow_reset": False}
     if settings.chroma_url is None:
         return chromadb.PersistentClient(path=str(folder), settings=ChromaSettings(**quiet))
-    url = urlsplit(settings.chroma_url if "//" in settings.chroma_url else f"http://{settings.chroma_url}")
-    if not url.hostname:
-        raise SettingsError(f"CONFAB_CHROMA_URL is {settings.chroma_url!r}; expected http(s)://host:port")
+    host, port, secure = _address(settings.chroma_url)
     key = settings.chroma_api_key
-    try:
+    with _server(settings):
         return chromadb.HttpClient(
-            host=url.hostname,
-            port=url.port or (443 if url.scheme == "https" else 8000),
-            ssl=url.scheme == "https",
+            host=host,
+            port=port,
+            ssl=secure,
             headers={"x-chroma-token": key.get_secret_value()} if key else {},
             settings=ChromaSettings(**quiet),
             tenant=settings.chroma_tenant,
             database=settings.chroma_database,
         )
+
+
+def _address(url: str) -> tuple[str, int, bool]:
+    """Host, port, and whether to speak TLS. Raises SettingsError."""
+    parts = urlsplit(url if "//" in url else f"http://{url}")
+    try:
+        port, secure = parts.port, parts.scheme == "https"
+    except ValueError:
+        port, secure = -1, False
+    if not parts.hostname or port == -1 or parts.scheme not in ("http", "https"):
+        raise SettingsError(f"CONFAB_CHROMA_URL is {url!r}; expected http(s)://host:port")
+    return parts.hostname, port or (443 if secure else 8000), secure
+
+
+@contextlib.contextmanager
+def _server(settings: Settings) -> Iterator[None]:
+    """Whatever a Chroma server does to us is an UpstreamError; local files raise what they raise."""
+    try:
+        yield
     except Exception as error:
+        if settings.chroma_url is None or isinstance(error, ConfabError):
+            raise
+        host, port, _ = _address(settings.chroma_url)
         raise UpstreamError(
-            f"the Chroma server at {url.hostname}:{url.port} does not answer ({type(error).__name__}); "
+            f"the Chroma server at {host}:{port} does not answer as it should ({type(error).__name__}); "
             "start it, or unset CONFAB_CHROMA_URL",
             retry_after=5,
         ) from error
@@ -69,6 +90,12 @@ def build(folder: Path, name: str, vectors: Vectors, settings: Settings) -> None
     client = connect(folder, settings)
     with contextlib.suppress(Exception):  # a killed build may have left one on a server
         client.delete_collection(name)
+    with _server(settings):
+        _fill(client, name, vectors, settings)
+    forget_clients()
+
+
+def _fill(client: "ClientAPI", name: str, vectors: Vectors, settings: Settings) -> None:
     graph: dict[str, Any] = dict(GRAPH)
     if settings.chroma_url is None:
         # a sync threshold above the number of vectors would leave the graph unwritten (FACTS 1.8)
@@ -80,7 +107,6 @@ def build(folder: Path, name: str, vectors: Vectors, settings: Settings) -> None
     for first in range(0, len(vectors), step):
         batch = np.asarray(vectors[first : first + step])
         collection.add(ids=[str(first + i) for i in range(len(batch))], embeddings=batch)
-    forget_clients()
 
 
 def drop(folder: Path, name: str, settings: Settings) -> None:
@@ -94,24 +120,27 @@ class Dense:
     """The vectors of one generation: `vectors` float32 [n, d] in row order, unit length."""
 
     def __init__(self, folder: Path, name: str, vectors: Vectors, settings: Settings) -> None:
-        self._vectors = vectors
-        client = connect(folder, settings)
+        self._vectors, self._settings = vectors, settings
         try:
-            self._collection = client.get_collection(name, embedding_function=None)
+            self._collection = connect(folder, settings).get_collection(name, embedding_function=None)
+        except ConfabError:
+            raise
         except Exception as error:
             raise Corrupt(
                 f"Chroma has no collection {name!r} ({type(error).__name__}); run `confab index verify`, "
                 "or `confab ingest --rebuild` to make it again from the catalog"
             ) from error
-        stored = self._collection.configuration.get("embedding_function")
-        if stored is not None and getattr(stored, "name", lambda: "default")() not in ("default", None):
+        # as written: `configuration` would build the function, and so hand it the key it asks for
+        stored = self._collection.configuration_json.get("embedding_function") or {}
+        if stored.get("type") == "known":
             raise Corrupt(
                 f"collection {name!r} stores an embedding function, which Confab never writes: the files were "
                 "tampered with; run `confab ingest --rebuild`"
             )
 
     def count(self) -> int:
-        return int(self._collection.count())
+        with _server(self._settings):
+            return int(self._collection.count())
 
     def search(self, vector: Vectors, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
         """The `k` nearest passages among `rows` (all where None)."""
@@ -120,7 +149,8 @@ class Dense:
         k = min(k, len(self._vectors))
         if k == 0:
             return []
-        found = self._collection.query(query_embeddings=vector[None, :], n_results=k, include=[])
+        with _server(self._settings):
+            found = self._collection.query(query_embeddings=vector[None, :], n_results=k, include=[])
         # the graph tells who is near; the cosine is computed again, so that equal vectors tie and order is stable
         near = np.array(sorted(int(i) for i in found["ids"][0]), dtype=np.int64)
         return self._exact(vector, k, near)
@@ -132,6 +162,7 @@ class Dense:
 
     def cosines(self, vector: Vectors, rows: NDArray[np.int64]) -> Vectors:
         """Cosine of `vector` and each of `rows`, float32 [len(rows)]."""
-        if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1:  # a run is read in place
+        if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and np.all(np.diff(rows) == 1):
+            # a run is read in place
             return np.asarray(self._vectors[int(rows[0]) : int(rows[-1]) + 1] @ vector)
         return np.asarray(self._vectors[rows] @ vector)
