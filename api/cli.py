@@ -47,7 +47,9 @@ def _serve(listening: socket.socket, settings: Settings) -> None:
     def opener() -> Engine:
         from rag.engine import open_engine
 
-        return open_engine(settings)
+        engine = open_engine(settings)
+        engine.warm()
+        return engine
 
     _log_to_stderr(settings.log_level)
     app = create_app(opener, settings)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -100,6 +100,11 @@ class QueryEngine(BaseQueryEngine):
     def model(self) -> str:
         return EXTRACTIVE if self._chat is None else self._chat.name
 
+    def warm(self) -> None:
+        """Load what the first question would wait for. Blocking; a model that cannot be reached is no matter yet."""
+        with suppress(UpstreamError):
+            self._served.retriever.find("warm up", 1)
+
     async def follow(self) -> bool:
         """Serve a newer generation if there is one. Questions under way end on the one they began with."""
         if self._store.current() in (None, self.generation):
@@ -153,24 +158,21 @@ class QueryEngine(BaseQueryEngine):
         return SearchResult(query=query, hits=hits, generation=served.generation.name)
 
     def hits(self, question: Question) -> list[Hit]:
-        """Retrieval alone, blocking: what evaluations measure."""
-        return self._retrieve(self._served, question)[1].hits
-
-    def _retrieve(self, served: _Served, question: Question) -> tuple[str, Retrieval]:
+        """Retrieval alone, blocking, without a model: what evaluations measure."""
         asked = standalone(question.text, question.history)
-        return asked, served.retriever.find(asked, question.top_k, question.filter)
+        return self._served.retriever.find(asked, question.top_k, question.filter).hits
 
     def explain(self, question: str, paper_id: str) -> dict[str, Any]:
         """At which stage a paper was lost for a question: its ranks and scores, blocking. Raises NotFound."""
         self.paper(paper_id)
         served = self._served
-        asked, found = self._retrieve(served, Question(text=question, top_k=50))
+        found = served.retriever.find(question, 50)
         row = served.generation.catalog.row_of(paper_id)
         paper = served.generation.catalog.paper_of_row[row]
         of_row = served.generation.catalog.paper_of_row
         at = next((n for n, c in enumerate(found.candidates, 1) if of_row[c.row] == paper), None)
-        support = served.extractor.support(asked, found.hits)
-        gate = {"confidence": confidence(asked, support), "threshold": threshold(self._settings.abstain_below)}
+        support = served.extractor.support(question, found.hits)
+        gate = {"confidence": confidence(question, support), "threshold": threshold(self._settings.abstain_below)}
         if at is None:
             return {"candidate": False, "gate": gate}
         c = found.candidates[at - 1]
@@ -206,12 +208,13 @@ class QueryEngine(BaseQueryEngine):
         served, clock = self._served, _Clock()
         answer_id = f"ans_{uuid.uuid4().hex}"
         yield Started(id=answer_id, generation=served.generation.name, mode=self.mode, model=self.model)
-        asked, found = await self._run(lambda: self._retrieve(served, question))
+        said = _Draft(self.mode, self.model, self._settings.chat_max_calls)
+        asked = await self._alone(question, said)
+        found = await self._run(lambda: served.retriever.find(asked, question.top_k, question.filter))
         retrieved = tuple(_shown(rank, hit) for rank, hit in enumerate(found.hits, 1))
         yield Found(retrieved=retrieved)
         clock.lap()
 
-        said = _Draft(self.mode, self.model)
         if await self._run(lambda: self._speaks_of(served, asked, found)):
             async for event in self._say(served, question, asked, found, said):
                 yield event
@@ -237,6 +240,16 @@ class QueryEngine(BaseQueryEngine):
             timings_ms=clock.timings(),
         )
 
+    async def _alone(self, question: Question, said: "_Draft") -> str:
+        """The question as it is searched for: a follow-up is made a question of its own."""
+        if self._chat is not None and question.history:
+            try:
+                asked, said.usage = await generate.condense(self._chat, question, said.calls, self._settings)
+                return asked
+            except UpstreamError:
+                pass  # the names and terms it leans on serve too; the answer's own call will tell what is wrong
+        return standalone(question.text, question.history)
+
     def _speaks_of(self, served: _Served, asked: str, found: Retrieval) -> bool:
         """The gate: does the corpus speak of this at all?"""
         if not found.hits:
@@ -250,7 +263,9 @@ class QueryEngine(BaseQueryEngine):
         """The model's checked words; without a model, or where it fails before it said any, sentences of the papers."""
         if self._chat is not None:
             try:
-                async with aclosing(generate.stream(self._chat, question, found.hits, self._settings)) as words:
+                async with aclosing(
+                    generate.stream(self._chat, question, asked, found.hits, self._settings, said.calls)
+                ) as words:
                     async for event in words:
                         if isinstance(event, generate.Outcome):
                             said.end(event)
@@ -285,13 +300,14 @@ class QueryEngine(BaseQueryEngine):
 class _Draft:
     """What was said so far."""
 
-    def __init__(self, mode: Mode, model: str) -> None:
+    def __init__(self, mode: Mode, model: str, calls: int) -> None:
         self.mode, self.model = mode, model
         self.text = ""
         self.citations: list[Citation] = []
         self.drop_reasons: dict[str, int] = {}
         self.degraded: list[str] = []
         self.usage = Usage()
+        self.calls = chat.Calls(calls)
 
     def take(self, event: Said | Cited) -> None:
         if isinstance(event, Said):
@@ -300,7 +316,7 @@ class _Draft:
             self.citations.append(event.citation)
 
     def end(self, outcome: generate.Outcome) -> None:
-        self.usage, self.drop_reasons = outcome.usage, outcome.drop_reasons
+        self.usage, self.drop_reasons = _sum(self.usage, outcome.usage), outcome.drop_reasons
         self.degraded += outcome.degraded
 
     def degrade(self, reason: str) -> None:
@@ -323,6 +339,15 @@ class _Clock:
         return Timings(
             retrieve=round(first * 1000, 1), answer=round(second * 1000, 1), total=round((first + second) * 1000, 1)
         )
+
+
+def _sum(first: Usage, second: Usage) -> Usage:
+    costs = [one.cost for one in (first, second) if one.cost is not None]
+    return Usage(
+        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        completion_tokens=first.completion_tokens + second.completion_tokens,
+        cost=sum(costs) if costs else None,
+    )
 
 
 def _shown(rank: int, hit: Hit) -> Retrieved:

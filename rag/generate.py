@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 from rag import prompts
 from rag.citations import Checked, Checker
-from rag.models.chat import ChatModel, Finished, Message, cost
+from rag.models.chat import Calls, ChatModel, Finished, Message, cost
 from rag.settings import Settings
 from rag.text import count_tokens, language
 from rag.types import Cited, Frozen, Hit, Question, Said, Usage
@@ -22,17 +22,23 @@ class Outcome(Frozen):
     degraded: tuple[str, ...] = ()
 
 
+async def condense(model: ChatModel, question: Question, calls: Calls, settings: Settings) -> tuple[str, Usage]:
+    """A follow-up as a question of its own, by the model. Raises UpstreamError."""
+    words, finished = await model.say(_messages(prompts.condense(question.history, question.text)), calls=calls)
+    asked = " ".join(words.split())[: settings.max_question_chars]
+    return asked or question.text, _usage(finished, settings)
+
+
 async def stream(
-    model: ChatModel, question: Question, hits: Sequence[Hit], settings: Settings
+    model: ChatModel, question: Question, asked: str, hits: Sequence[Hit], settings: Settings, calls: Calls
 ) -> AsyncGenerator[Said | Cited | Outcome, None]:
     """Checked sentences as the model ends them, then one Outcome. Raises UpstreamError, also in mid-answer."""
     sources = prompts.fit(prompts.sources(hits), settings.prompt_tokens, count_tokens)
     fence = secrets.token_hex(8)  # no text in a source can know it, and so none can close its fence
     said = prompts.answer(question.text, question.history, sources, fence, language(question.text))
-    messages = [Message(role, content) for role, content in said]
-    checker = Checker(sources, question.text, refusal=prompts.REFUSAL)
+    checker = Checker(sources, f"{question.text}\n{asked}", refusal=prompts.REFUSAL)
     finished: Finished | None = None
-    async with aclosing(model.stream(messages)) as pieces:
+    async with aclosing(model.stream(_messages(said), calls=calls)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Finished):
                 finished = piece
@@ -47,6 +53,10 @@ async def stream(
         drop_reasons=checker.drop_reasons,
         degraded=() if whole else ("the model's answer was cut short; only its whole sentences are shown",),
     )
+
+
+def _messages(said: prompts.Said) -> list[Message]:
+    return [Message(role, content) for role, content in said]
 
 
 def _events(sentences: Sequence[Checked]) -> list[Said | Cited]:
