@@ -30,7 +30,7 @@ def clean(record: Record, source: str) -> Paper | Rejected:
     fields = record.fields
     try:
         paper = _paper(fields)
-        _ = paper.digest  # what is nested too deeply to be written has none
+        paper.model_dump_json()  # what is nested too deeply to be written is refused
         return paper
     except (ValueError, ValidationError) as error:
         title = fields.get("title")

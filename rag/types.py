@@ -5,6 +5,7 @@ contract promises, so every way in prints the same thing.
 """
 
 import hashlib
+import json
 import unicodedata
 from typing import Any, Literal
 
@@ -54,8 +55,11 @@ class Paper(PaperRef):
 
     @property
     def digest(self) -> str:
-        """Digest over everything that is stored: two papers with the same digest are the same record."""
-        return hashlib.sha256(self.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
+        """Digest over everything that is stored: two papers with the same digest are the same record.
+
+        The order of keys in `extra` does not count.
+        """
+        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
     @property
     def ref(self) -> PaperRef:

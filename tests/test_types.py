@@ -55,6 +55,11 @@ def test_a_paper_read_back_is_the_same_record() -> None:
     assert Paper.model_validate_json(PAPER.model_dump_json()).digest == PAPER.digest
 
 
+def test_the_order_of_keys_makes_no_other_record() -> None:
+    one, other = ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
+    assert PAPER.model_copy(update={"extra": one}).digest == PAPER.model_copy(update={"extra": other}).digest
+
+
 def test_a_reference_has_all_of_a_paper_but_its_text() -> None:
     assert PAPER.ref == PaperRef(id="p", title="T", authors=("A B",), venue="ICML", year=2026)
     assert "abstract" not in PAPER.ref.model_dump()
