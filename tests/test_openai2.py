@@ -16,7 +16,7 @@ RUN = """
 import sys, openai, pytest
 assert openai.__version__.startswith("2."), openai.__version__
 print("openai", openai.__version__, flush=True)
-sys.exit(pytest.main(["tests/test_chat.py", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]))
+sys.exit(pytest.main(["tests/test_chat.py", "tests/test_embedding_openai.py", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]))
 """
 
 
