@@ -15,7 +15,7 @@ from evals.cases import Case
 from evals.manifest import manifest, refuse_other
 from evals.progress import bar, say
 from evals.resolve import resolve as resolved
-from evals.run import Plan
+from evals.run import Engine, Plan
 from evals.saved import Saved
 from rag.errors import NotFound
 from rag.settings import Settings
@@ -75,7 +75,7 @@ def run(settings: Settings, asked: Asked, folder: Path, *, fresh: bool = False) 
     return done, score.write(done)
 
 
-async def _ask(engine: Any, cases: Sequence[Case], asked: Asked, folder: Path) -> None:
+async def _ask(engine: Engine, cases: Sequence[Case], asked: Asked, folder: Path) -> None:
     with bar(asked.name, len(cases)) as step:
         count = await running.run(engine, cases, asked.plan, folder, lambda _: step())
     if count < len(cases):

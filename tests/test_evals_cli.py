@@ -149,6 +149,25 @@ def test_drafts_that_nothing_speaks_against_are_kept(tmp_path: Path) -> None:
     assert evaluated("draft", "--out", str(out), "--count", "6", "--keep-all")["kept"] == []
 
 
+def test_a_judge_scores_a_saved_run_and_its_score_is_computed_again_without_it(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    label = {"id": "sample-04", "judge": "faithfulness", "label": 0}
+    (tmp_path / "labels.jsonl").write_text(json.dumps(label), "utf-8")
+    with FakeServer(default='{"reason": "r", "verdict": "yes"}') as server:
+        words = [
+            "judge",
+            str(tmp_path / "run"),
+            "--base-url",
+            server.base_url,
+            "--labels",
+            str(tmp_path / "labels.jsonl"),
+        ]
+        scores = evaluated(*words, judge_model=f"judge-{tmp_path.name}")["scores"]
+    assert scores["groups"]["all"]["metrics"]["faithfulness"]["value"] == 1.0
+    assert scores["agreement"]["faithfulness"] == {"kappa": 0.0, "agreed": 0.0, "n": 1}
+    assert evaluated("score", str(tmp_path / "run")) == scores
+
+
 @pytest.fixture
 def piped() -> Iterator[None]:
     before, sys.stdin = sys.stdin, io.StringIO("k\nd\nq\n")
