@@ -5,6 +5,7 @@
       LOCK                       held by the one writer
       cache/vectors.sqlite       vectors by (model, text digest)
       generations/gen-000007/    manifest.json catalog.sqlite passages.npy sentences.npy hubs.npy words/ chroma/
+      generations/LAST           the highest name ever given, once generations were purged
       generations/gen-000008.part/   one that is being filled; removed by the next writer
 
 A reader opens the folder that CURRENT names and never sees half of another (FACTS 1.1, 1.2).
@@ -32,7 +33,7 @@ from rag.catalog import Catalog
 from rag.dense import Dense, Vectors, drop, forget_clients
 from rag.errors import Busy, Corrupt, NoIndex, NotFound, SettingsError, UsageError
 from rag.lexical import Lexical
-from rag.settings import Settings
+from rag.settings import Settings, env_name
 from rag.types import Frozen
 
 SCHEMA = 1
@@ -174,11 +175,17 @@ class Store:
         """A new name and an empty folder to fill; what a killed writer left is removed."""
         for left in self._home.glob("*.part"):
             shutil.rmtree(left)
-        taken = [int(p.name[4:10]) for p in self._home.glob("gen-??????")]
-        name = f"gen-{max(taken, default=0) + 1:06}"
+        name = f"gen-{self._last() + 1:06}"
         folder = self._home / f"{name}.part"
         folder.mkdir()
         return name, folder
+
+    def _last(self) -> int:
+        """The highest number of a whole generation, purged ones too: a reader knows generations by name."""
+        names = [p.name for p in self._home.glob("gen-??????")]
+        with contextlib.suppress(FileNotFoundError):
+            names.append((self._home / "LAST").read_text("utf-8").strip())
+        return max((int(name[4:]) for name in names), default=0)
 
     def publish(self, folder: Path, manifest: Manifest) -> None:
         """Hash, verify in a child process, and make current, in this order. Raises Corrupt."""
@@ -200,7 +207,9 @@ class Store:
     def verify_aside(self, folder: Path) -> list[str]:
         """Verify in a child process: torn index files can take down the process that opens them (FACTS 1.2)."""
         command = [sys.executable, "-m", "rag.store", str(folder), self._settings_for_child()]
-        child = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        child = subprocess.run(
+            command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=self._environment()
+        )
         if child.returncode < 0:
             return [f"the process that opened it died of {signal.Signals(-child.returncode).name}"]
         try:
@@ -210,8 +219,13 @@ class Store:
         return problems
 
     def _settings_for_child(self) -> str:
-        """What the child needs to open an index. The key of a Chroma server is left to the environment."""
+        """What the child needs to open an index, but for the key."""
         return self._settings.model_dump_json(include={"chroma_url", "chroma_tenant", "chroma_database"})
+
+    def _environment(self) -> dict[str, str]:
+        """The key of a Chroma server goes through the environment, as a command line can be read by all."""
+        key = self._settings.chroma_api_key
+        return dict(os.environ) | ({env_name("chroma_api_key"): key.get_secret_value()} if key else {})
 
     def verify(self, folder: Path) -> list[str]:
         """Everything that is wrong with a generation, in words; nothing where all is well."""
@@ -227,7 +241,7 @@ class Store:
         except Corrupt as error:
             return [error.message]
         try:
-            return list(_problems(generation))
+            return _problems(generation)
         finally:
             generation.catalog.close()
 
@@ -249,6 +263,7 @@ class Store:
     def purge(self) -> list[str]:
         """Remove every generation but the current one, and what killed writers left; their texts go with them."""
         current = self.current()
+        _write(self._home / "LAST", f"gen-{self._last():06}\n")
         gone = [p for p in sorted(self._home.glob("gen-*")) if p.name != current]
         for folder in gone:
             drop(folder / "chroma", collection(folder.name.removesuffix(".part")), self._settings)
@@ -279,7 +294,11 @@ def hashes(folder: Path) -> dict[str, str]:
     return out
 
 
-def _problems(generation: Generation) -> Iterator[str]:
+def _problems(generation: Generation) -> list[str]:
+    return [*_miscounts(generation), *_odd_vectors(generation)] or list(_strangers(generation))
+
+
+def _miscounts(generation: Generation) -> Iterator[str]:
     manifest, catalog = generation.manifest, generation.catalog
     counts = [
         ("papers", catalog.papers, manifest.papers),
@@ -294,24 +313,28 @@ def _problems(generation: Generation) -> Iterator[str]:
     for what, there, said in counts:
         if there != said:
             yield f"{there} {what}, the manifest says {said}"
+
+
+def _odd_vectors(generation: Generation) -> Iterator[str]:
+    dimension = generation.manifest.dimension
     for name, matrix in (("passages.npy", generation.vectors), ("sentences.npy", generation.sentences)):
-        yield from _odd_vectors(name, matrix, manifest.dimension)
-    step = max(1, manifest.passages // SAMPLE)
-    for row in range(0, min(manifest.passages, len(generation.vectors)), step):
-        best = generation.dense.search(generation.vectors[row], 10)
-        if not best or best[0][1] < 0.999 or (row not in {r for r, _ in best} and best[-1][1] < 0.9999):
+        if matrix.ndim != 2 or (len(matrix) and matrix.shape[1] != dimension):
+            yield f"{name} has shape {matrix.shape}, the manifest says dimension {dimension}"
+            continue
+        for first in range(0, len(matrix), 10_000):
+            lengths = np.linalg.norm(matrix[first : first + 10_000].astype(np.float32), axis=1)
+            if not np.all(np.abs(lengths - 1) < 0.01):  # also catches NaN
+                yield f"{name} has vectors that are not of unit length near row {first}"
+                break
+
+
+def _strangers(generation: Generation) -> Iterator[str]:
+    """Passages whose vector is not the one in Chroma: some are searched for."""
+    count = len(generation.vectors)
+    for row in range(0, count, max(1, count // SAMPLE)):
+        best = generation.dense.search(generation.vectors[row], 1)  # itself, or one that is the same
+        if not best or best[0][1] < 0.999:
             yield f"passage {row} does not find itself in Chroma"
-
-
-def _odd_vectors(name: str, matrix: NDArray[np.floating], dimension: int) -> Iterator[str]:
-    if matrix.ndim != 2 or (len(matrix) and matrix.shape[1] != dimension):
-        yield f"{name} has shape {matrix.shape}, the manifest says dimension {dimension}"
-        return
-    for first in range(0, len(matrix), 10_000):
-        lengths = np.linalg.norm(matrix[first : first + 10_000].astype(np.float32), axis=1)
-        if not np.all(np.abs(lengths - 1) < 0.01):  # also catches NaN
-            yield f"{name} has vectors that are not of unit length near row {first}"
-            return
 
 
 def _load(path: Path) -> NDArray[np.floating]:
