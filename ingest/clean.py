@@ -19,11 +19,14 @@ ID_DIGITS = 16
 OWN = ("id", "title", "abstract", "authors", "year", "venue", "url", "topic")
 FIRST_WORDS = 10
 
-_PROPOSED = re.compile(
-    r"\b(?:propose|introduce|present|presents|introduces|proposes|develop|release|call(?:ed)?|dub(?:bed)?|named?|termed)\b"
-    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as|called|named|dubbed|termed)\b){0,6}[\s:,]+"
-    r"(?P<name>(?:\\text\w+\{|\*\*)?[A-Za-z0-9][\w$^{}\\.+-]*(?:-[\w$^{}]+)*(?:\}|\*\*)?)"
+_VERB = (
+    r"\b(?:proposes?|introduces?|presents?|develop|release|call(?:ed)?|dub(?:bed)?|named?|termed)\b"
+    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as)\b){0,6}[\s:,]+"
 )
+_NAME = r"(?P<name>(?:\\text\w+\{|\*\*)?[A-Za-z0-9][\w$^{}\\.+-]*(?:-[\w$^{}]+)*(?:\}|\*\*)?)"
+_PROPOSED = re.compile(rf"{_VERB}(?:{_NAME}|(?=[^.()]{{3,120}}\())")
+_IN_BRACKETS = re.compile(rf"[^.()]{{3,120}}?\({_NAME}\)")
+"""A name right after the verb, or the one in brackets after what is proposed."""
 
 
 def clean(record: Record, source: str) -> Paper | Rejected:
@@ -129,10 +132,11 @@ def _url(value: str | None) -> str | None:
 
 def display_name(abstract: str) -> str:
     """A name for an untitled paper, taken from its abstract: what it proposes, else its first words."""
-    for found in _PROPOSED.finditer(abstract):
-        name = re.sub(r"\*\*|\\text\w+\{|\}$", "", found["name"]).rstrip(".,;:")
-        if _is_name(plain(name)):
-            return name
+    for proposed in _PROPOSED.finditer(abstract):
+        for found in (proposed, _IN_BRACKETS.match(abstract, proposed.start())):
+            name = re.sub(r"\*\*|\\text\w+\{|\}$", "", found["name"] or "").rstrip(".,;:") if found else ""
+            if _is_name(plain(name)):
+                return name
     first = " ".join(abstract.split()[: FIRST_WORDS + 1]).split()
     shown = " ".join(first[:FIRST_WORDS]).rstrip(".,;:")
     return f"{shown} …" if len(first) > FIRST_WORDS else shown
@@ -140,5 +144,9 @@ def display_name(abstract: str) -> str:
 
 def _is_name(word: str) -> bool:
     """Two capitals, or a capital and a digit: LipoPU, TACTIC, HiR2; not the first word of anything."""
-    capitals = sum(c.isupper() for c in word)
-    return len(word) > 1 and (capitals >= 2 or (capitals == 1 and any(c.isdigit() for c in word)))
+    return any(_stands_out(part) for part in word.split("-"))
+
+
+def _stands_out(part: str) -> bool:
+    capitals = sum(c.isupper() for c in part)
+    return capitals >= 2 or (capitals == 1 and any(c.isdigit() for c in part))
