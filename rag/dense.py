@@ -6,6 +6,7 @@ in row order, are multiplied exactly, because Chroma's cost of a filter is linea
 """
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,17 @@ Ranked = list[tuple[int, float]]
 GRAPH = {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}
 
 
+_OPENING = threading.Lock()
+"""Chroma's list of clients is not made for threads: one that is half opened is handed to the next (AttributeError)."""
+
+
 def connect(folder: Path, settings: Settings) -> "ClientAPI":
     """A client of the Chroma server that is set, else of the files in `folder`. Telemetry and `.env` reading off."""
+    with _OPENING:
+        return _connect(folder, settings)
+
+
+def _connect(folder: Path, settings: Settings) -> "ClientAPI":
     import chromadb
     from chromadb.config import Settings as ChromaSettings
 
@@ -82,7 +92,8 @@ def forget_clients() -> None:
     """Chroma keeps every client of a process alive; let go of those that nobody else holds (FACTS 1.1)."""
     from chromadb.api.shared_system_client import SharedSystemClient
 
-    SharedSystemClient.clear_system_cache()
+    with _OPENING:
+        SharedSystemClient.clear_system_cache()
 
 
 def build(folder: Path, name: str, vectors: Vectors, settings: Settings) -> None:

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -132,6 +133,15 @@ def test_chroma_is_given_no_text_and_writes_its_graph(tmp_path: Path) -> None:
 def test_building_again_replaces_what_was_there(tmp_path: Path) -> None:
     small(tmp_path, 30)
     assert small(tmp_path, 10).count() == 10
+
+
+def test_many_threads_open_the_same_files_at_once(tmp_path: Path) -> None:
+    small(tmp_path, 20)
+    for _ in range(3):
+        dense.forget_clients()
+        with ThreadPoolExecutor(8) as pool:
+            opened = list(pool.map(lambda _: Dense(tmp_path, "passages", cone(20), LOCAL), range(8)))
+        assert [index.count() for index in opened] == [20] * 8
 
 
 def test_a_missing_collection_is_corrupt_with_the_cure(tmp_path: Path) -> None:
