@@ -13,6 +13,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import Response
 from llama_index.core.prompts.mixin import PromptMixinType
@@ -285,12 +286,14 @@ class QueryEngine(BaseQueryEngine):
     # as a llama-index query engine
 
     def _query(self, query_bundle: QueryBundle) -> Response:
-        return asyncio.run(self._aquery(query_bundle))
+        response: Response = asyncio_run(self._aquery(query_bundle))  # also where a loop is running, as in notebooks
+        return response
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         question = Question(text=query_bundle.query_str, top_k=self._settings.top_k)
+        served = self._served  # of the same generation as the answer, which begins at once
         answer = await self.answer(question)
-        hits = await self._run(lambda: self.hits(question))
+        hits = (await self._run(lambda: served.retriever.find(question.text, question.top_k))).hits
         return Response(answer.answer, [as_node(hit) for hit in hits], answer.model_dump(mode="json"))
 
     def _get_prompt_modules(self) -> PromptMixinType:
