@@ -369,6 +369,6 @@ def test_its_retriever_serves_another_query_engine(engine: QueryEngine) -> None:
     nodes = retriever.retrieve("LipoPU")
     assert nodes[0].node.metadata["title"] == "LipoPU"
     assert nodes[0].node.get_content() == engine.paper(nodes[0].node.metadata["paper_id"]).abstract
-    synthesizer = get_response_synthesizer(response_mode=ResponseMode.NO_TEXT, llm=MockLLM())
+    synthesizer = get_response_synthesizer(response_mode=ResponseMode.COMPACT, llm=MockLLM())
     theirs = RetrieverQueryEngine(retriever, response_synthesizer=synthesizer).query("LipoPU")
     assert [node.node_id for node in theirs.source_nodes] == [node.node_id for node in nodes]
