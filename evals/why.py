@@ -36,7 +36,7 @@ def why(engine: Explained, question: str, paper_id: str, top_k: int = TOP_K) -> 
     figures = engine.explain(question, paper_id)
     stages = _stages(figures, top_k)
     lost = [name for name, told in stages.items() if told.startswith("lost")]
-    rank = figures.get("fused_rank") or top_k + 1
+    rank = figures.get("final_rank") or top_k + 1
     ahead = engine.hits(Question(text=question, top_k=top_k))[: rank - 1]
     return Why(
         question=question,
@@ -57,13 +57,13 @@ def _stages(found: dict[str, Any], top_k: int) -> dict[str, str]:
     gated = f"passed ({told})" if open_ else f"lost: the service abstains ({told})"
     if not found["candidate"]:
         return {"words": "not found", "vectors": "not found", "candidates": "lost: neither leg has it", "gate": gated}
-    fused = found["fused_rank"]
-    cut = f"kept (rank {fused} of {top_k})" if fused <= top_k else f"lost: rank {fused}, an answer rests on {top_k}"
+    last = found["final_rank"]
+    cut = f"kept (rank {last} of {top_k})" if last <= top_k else f"lost: rank {last}, an answer rests on {top_k}"
     return {
         "words": _leg(found.get("lexical_rank"), found.get("bm25"), "BM25"),
         "vectors": _leg(found.get("dense_rank"), found.get("cosine"), "cosine"),
-        "second stage": _leg(found.get("vector_rank"), found.get("sentence_cosine"), "best sentence"),
-        "fusion": f"rank {fused} (score {found.get('fused_score') or 0:.4f})",
+        "fusion": f"rank {found['fused_rank']} (score {found.get('fused_score') or 0:.4f})",
+        "second stage": _leg(last, found.get("sentence_cosine"), "best sentence"),
         "top k": cut,
         "gate": gated,
     }

@@ -184,9 +184,12 @@ class QueryEngine(BaseQueryEngine):
             "dense_rank": c.dense,
             "cosine": c.cosine,
             "sentence_cosine": c.sentence,
-            "vector_rank": c.vector_rank,
-            "fused_rank": at,
-            "fused_score": c.score,
+            "hubness": c.hub,
+            "coverage": c.coverage,
+            "fused_rank": 1 + sum(other.fused > c.fused for other in found.candidates),
+            "fused_score": c.fused,
+            "final_rank": at,
+            "final_score": c.score,
             "gate": gate,
         }
 

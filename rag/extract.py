@@ -57,14 +57,9 @@ class Extractor:
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
 
-    def weights(self, question: str) -> dict[str, float]:
-        """The telling words of a question, and their idf."""
-        lexical = self._generation.lexical
-        return {token: lexical.idf(token) for token in query_words(question)}
-
     def evidence(self, question: str, hits: Sequence[Hit], vector: Vectors | None) -> list[Evidence]:
         """Every sentence of the hits with its scores, best first; ties by rank of the paper and place in it."""
-        weights = self.weights(question)
+        weights = self._generation.lexical.weights(question)
         number, code = bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question))
         out = []
         for hit in hits:
@@ -114,7 +109,7 @@ class Extractor:
 
     def support(self, question: str, hits: Sequence[Hit]) -> Support:
         """What the gate reads, of the best three papers."""
-        weights = self.weights(question)
+        weights = self._generation.lexical.weights(question)
         names = set(query_words(" ".join(_NAME.findall(question))))
         best = Support(names=0.0 if names else 1.0)
         for hit in hits[:3]:

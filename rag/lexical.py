@@ -77,6 +77,33 @@ class Lexical:
         n = self._searcher.doc_freq("body", token)
         return math.log1p((self._searcher.num_docs - n + 0.5) / (n + 0.5))
 
+    def weights(self, text: str) -> dict[str, float]:
+        """The telling words of a question and their idf. Chinese, Japanese and Korean words that no text holds say
+        nothing about texts in English, and are left out."""
+        weights = {token: self.idf(token) for token in query_words(text)}
+        return {token: idf for token, idf in weights.items() if token.isascii() or not self._absent(token)}
+
+    def _absent(self, token: str) -> bool:
+        return int(self._searcher.doc_freq("body", token)) == 0
+
+    def coverage(self, weights: dict[str, float], rows: NDArray[np.int64]) -> dict[int, float]:
+        """For each of `rows` the share (0 to 1) of the weight of a question's words that it holds in any field."""
+        total = sum(weights.values())
+        if not total or not len(rows):
+            return {}
+        held = [
+            (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term(token), idf))
+            for token, idf in weights.items()
+        ]
+        among = self._among(rows)
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, tantivy.Query.boolean_query(held)), among])
+        return {row: score / total for row, score in self._top(query, len(rows))}
+
+    def _among(self, rows: NDArray[np.int64]) -> tuple[tantivy.Occur, tantivy.Query]:
+        """The rows alone, at no score."""
+        these = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in rows])
+        return tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)
+
     def search(self, text: str, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
         """The `k` best passages among `rows` (all where None) for the words of `text`."""
         return self.search_words(query_words(text), k, rows)
@@ -88,10 +115,7 @@ class Lexical:
         if rows is None:
             return self._top(query, k)
         if len(rows) <= SMALL:
-            among = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in rows])
-            among = tantivy.Query.const_score_query(among, 0.0)
-            both = [(tantivy.Occur.Must, query), (tantivy.Occur.Must, among)]
-            return self._top(tantivy.Query.boolean_query(both), k)
+            return self._top(tantivy.Query.boolean_query([(tantivy.Occur.Must, query), self._among(rows)]), k)
         return self._sifted(query, k, rows)
 
     def _term(self, token: str) -> tantivy.Query:

@@ -1,13 +1,12 @@
-"""Question -> ranked Hits: two legs, a second stage by sentences, reciprocal rank fusion. A llama-index retriever.
+"""Question -> ranked Hits: two legs, fusion, a second stage over what they found. A llama-index retriever.
 
-    question ─┬─ vector ─ dense leg (passages) ──┐                            ┌─ rank by words
-              └─ words  ─ lexical leg (BM25) ────┴─ candidates, one a paper ──┤                  ├─ fusion ─ Hits
-                                                                              └─ rank by vectors ┘
-                                                             (passage, best sentence, hubness)
+    question ─┬─ vector ─ dense leg (passages) ─┐  reciprocal     second stage: cosine of the passage and of its
+              └─ words ── lexical leg (BM25) ───┴─ rank fusion ── best sentence, less its hubness, and the words ── Hits
 
-The same question over the same generation gives the same list: ties are broken by the paper's id.
+The same question over the same generation gives the same list: ties are broken by the paper's place.
 """
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from numpy.typing import NDArray
 
 from rag.catalog import Sentence
 from rag.dense import Vectors
@@ -25,15 +25,15 @@ from rag.text import language, query_words
 from rag.types import ALL, Filter, Hit, Paper, Snippet
 
 DEPTH = 100
-"""Passages taken from each leg."""
+"""Passages taken from each leg, and papers that the second stage looks at."""
 RRF_K = 60
 """Cormack, Clarke and Büttcher 2009, "Reciprocal rank fusion outperforms Condorcet"."""
 
-
-SENTENCE = 2.0
-"""Weight of the best sentence's cosine beside the passage's."""
-HUB = 0.75
-"""How much of a paper's nearness to any question is taken off (`rag.hubness`)."""
+# The second stage adds cosines and words. Tuned on seed_dev and icml_dev together (`confab eval quality`), where
+# neighbouring values do as well; ln N, because a word tells more in a large collection, as its idf does.
+HUB = 0.5
+COVERAGE = 0.015
+BM25 = 0.01
 
 
 @dataclass
@@ -47,13 +47,10 @@ class Candidate:
     cosine: float = 0.0
     sentence: float = 0.0
     best_sentence: int | None = None
-    vector_rank: int | None = None
     hub: float = 0.0
+    coverage: float = 0.0
+    fused: float = 0.0
     score: float = 0.0
-
-    @property
-    def vector_score(self) -> float:
-        return self.cosine + SENTENCE * self.sentence - HUB * self.hub
 
 
 @dataclass(frozen=True)
@@ -81,19 +78,18 @@ class Retriever(BaseRetriever):
     def find(self, question: str, k: int, filter: Filter = ALL) -> Retrieval:
         """The `k` best papers. Blocking: about as long as embedding the question."""
         rows = self._generation.catalog.rows(filter)
-        words_leg = (
-            self._pool.submit(self._generation.lexical.search, question, DEPTH, rows)
-            if self._wants("lexical")
-            else None
-        )
+        lexical = self._generation.lexical
+        leg = self._pool.submit(lexical.search, question, DEPTH, rows) if self._wants("lexical") else None
         vector = self._embedding.question(question) if self._wants("dense") else None
         near = self._generation.dense.search(vector, DEPTH, rows) if vector is not None else []
-        candidates = self._candidates(words_leg.result() if words_leg else [], near)
-        if vector is not None:
+        candidates = _fused(self._candidates(leg.result() if leg else [], near))[:DEPTH]
+        for candidate in candidates:
+            candidate.score = candidate.fused
+        if vector is not None and self._settings.sentence_stage:
             self._second_stage(candidates, vector, question)
-        ranked = self._fuse(candidates)
-        hits = [self._hit(candidate, question) for candidate in ranked[:k]]
-        return Retrieval(question, hits, vector, ranked)
+        candidates.sort(key=lambda c: (-c.score, c.row))
+        hits = [self._hit(candidate, question) for candidate in candidates[:k]]
+        return Retrieval(question, hits, vector, candidates)
 
     def _wants(self, leg: str) -> bool:
         return self._settings.legs in ("hybrid", leg)
@@ -115,37 +111,44 @@ class Retriever(BaseRetriever):
         return list(papers.values())
 
     def _second_stage(self, candidates: list[Candidate], vector: Vectors, question: str) -> None:
-        """Every candidate's cosine, and that of its best sentence; then its rank by both."""
-        generation = self._generation
-        far = [c for c in candidates if c.dense is None]
-        if far:
-            for candidate, cosine in zip(
-                far, generation.dense.cosines(vector, np.array([c.row for c in far])), strict=True
-            ):
-                candidate.cosine = float(cosine)
-        if self._settings.sentence_stage and len(generation.sentences):
-            spans = [generation.catalog.sentence_rows(c.row) for c in candidates]
-            flat = np.array([row for span in spans for row in span], dtype=np.int64)
-            cosines, at = generation.sentences[flat].astype(np.float32) @ vector, 0
-            for candidate, span in zip(candidates, spans, strict=True):
-                own = cosines[at : at + len(span)]
-                at += len(span)
-                if len(span):
-                    candidate.best_sentence = int(np.argmax(own))
-                    candidate.sentence = float(own[candidate.best_sentence])
-            bank = 0 if language(question) == "en" else 1
-            for candidate in candidates:
-                near, nearest = generation.hubs[candidate.row, bank]
-                candidate.hub = float(near + SENTENCE * nearest)
-        for rank, candidate in enumerate(sorted(candidates, key=lambda c: (-c.vector_score, c.row)), 1):
-            candidate.vector_rank = rank
+        """The score of every candidate, from vectors and words."""
+        if not candidates:
+            return
+        generation, rows = self._generation, np.array([c.row for c in candidates], dtype=np.int64)
+        spoken = self._best_sentences(candidates, vector)
+        hubs = generation.hubs[rows, 0 if language(question) == "en" else 1].sum(axis=1)
+        words, bm25, most = self._words(question, rows)
+        nats = math.log(max(2, generation.manifest.passages))
+        cosines = generation.dense.cosines(vector, rows)
+        for candidate, cosine, sentence, hub in zip(candidates, cosines, spoken, hubs, strict=True):
+            candidate.cosine, candidate.sentence, candidate.hub = float(cosine), float(sentence), float(hub)
+            candidate.coverage = words.get(candidate.row, 0.0)
+            matched = min(1.5, bm25.get(candidate.row, 0.0) / most)
+            told = nats * (COVERAGE * candidate.coverage + BM25 * matched)
+            candidate.score = candidate.cosine + candidate.sentence - HUB * candidate.hub + told
 
-    def _fuse(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Reciprocal rank fusion of the rank by words and the rank by vectors."""
-        for candidate in candidates:
-            ranks = (candidate.lexical, candidate.vector_rank)
-            candidate.score = sum(1 / (RRF_K + rank) for rank in ranks if rank is not None)
-        return sorted(candidates, key=lambda c: (-c.score, -c.vector_score, c.row))
+    def _words(self, question: str, rows: NDArray[np.int64]) -> tuple[dict[int, float], dict[int, float], float]:
+        """Coverage and BM25 of each row, and twice the weight of all words: about the most that BM25 gives."""
+        if not self._wants("lexical"):
+            return {}, {}, 1.0
+        lexical = self._generation.lexical
+        weights = lexical.weights(question)
+        bm25 = dict(lexical.search_words(list(weights), len(rows), rows))
+        return lexical.coverage(weights, rows), bm25, 2 * sum(weights.values()) or 1.0
+
+    def _best_sentences(self, candidates: list[Candidate], vector: Vectors) -> list[float]:
+        """Each candidate's best sentence is noted; its cosine, 0 where sentences have no vectors."""
+        generation = self._generation
+        if not len(generation.sentences):
+            return [0.0] * len(candidates)
+        spans = [generation.catalog.sentence_rows(c.row) for c in candidates]
+        flat = np.concatenate([np.arange(span.start, span.stop) for span in spans])
+        cosines, at, best = generation.sentences[flat].astype(np.float32) @ vector, 0, []
+        for candidate, span in zip(candidates, spans, strict=True):
+            own, at = cosines[at : at + len(span)], at + len(span)
+            candidate.best_sentence = int(np.argmax(own)) if len(span) else None
+            best.append(float(own.max()) if len(span) else 0.0)
+        return best
 
     def _hit(self, candidate: Candidate, question: str) -> Hit:
         passage = self._generation.catalog.passage(candidate.row)
@@ -157,9 +160,22 @@ class Retriever(BaseRetriever):
             end=passage.end,
             score=round(candidate.score, 6),
             legs={leg: rank for leg, rank in legs.items() if rank is not None},
-            signals={"cosine": candidate.cosine, "sentence": candidate.sentence, "bm25": candidate.bm25},
+            signals={
+                "cosine": candidate.cosine,
+                "sentence": candidate.sentence,
+                "hub": candidate.hub,
+                "coverage": candidate.coverage,
+            },
             snippet=_snippet(passage.paper, spoken, candidate.best_sentence, question),
         )
+
+
+def _fused(candidates: list[Candidate]) -> list[Candidate]:
+    """Best first by reciprocal rank fusion of the two legs."""
+    for candidate in candidates:
+        ranks = (candidate.lexical, candidate.dense)
+        candidate.fused = sum(1 / (RRF_K + rank) for rank in ranks if rank is not None)
+    return sorted(candidates, key=lambda c: (-c.fused, c.row))
 
 
 def _snippet(paper: Paper, spoken: Sequence[Sentence], best: int | None, question: str) -> Snippet:

@@ -145,7 +145,14 @@ class WordEngine:
         hits = self.hits(Question(text=question, top_k=100))
         gate = {"confidence": max(hit.signals["evidence"] for hit in hits), "threshold": self._abstain_below}
         rank = [hit.paper.id for hit in hits].index(paper_id) + 1
-        return {"candidate": True, "lexical_rank": rank, "dense_rank": None, "fused_rank": rank, "gate": gate}
+        return {
+            "candidate": True,
+            "lexical_rank": rank,
+            "dense_rank": None,
+            "fused_rank": rank,
+            "final_rank": rank,
+            "gate": gate,
+        }
 
     async def aclose(self) -> None:
         return None

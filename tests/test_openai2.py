@@ -13,10 +13,11 @@ MAKE = (
     "pip install --target .venv/openai2 --upgrade --require-hashes --no-deps -r tests/openai2.lock"  # also in Makefile
 )
 RUN = """
+TESTS = ["tests/test_chat.py", "tests/test_embedding_openai.py", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
 import sys, openai, pytest
 assert openai.__version__.startswith("2."), openai.__version__
 print("openai", openai.__version__, flush=True)
-sys.exit(pytest.main(["tests/test_chat.py", "tests/test_embedding_openai.py", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]))
+sys.exit(pytest.main(TESTS))
 """
 
 
