@@ -5,20 +5,21 @@ from pathlib import Path
 
 from evals import cli
 from evals.metrics import METRICS, RANKING
-from tests.evaluating import ROOT, evaluate
+from rag.settings import Settings
+from tests.evaluating import ROOT, Evaluate
 from tests.readme import commands
 
 TEXT = (ROOT / "docs" / "evals.md").read_text("utf-8")
 
 
-def test_every_command_of_the_page_works(tmp_path: Path) -> None:
+def test_every_command_of_the_page_works(sample: Settings, tmp_path: Path) -> None:
     for command in commands(TEXT):
         moved = command.replace("out/", f"{tmp_path}/").replace("evals/sets/sample_baseline", f"{tmp_path}/baseline")
         words = shlex.split(moved)
         environ = dict(word.split("=", 1) for word in words if word.startswith("CONFAB_"))
         run = words[len(environ) :]
         assert run[:2] == ["confab", "eval"]
-        code, told = evaluate(*run[2:], environ=environ)
+        code, told = Evaluate(sample)(*run[2:], environ=environ)
         assert code == 0 or (code == 5 and run[2] == "gate"), (command, told)
     assert (tmp_path / "both.html").is_file()
 
