@@ -21,7 +21,8 @@ FIRST_WORDS = 10
 
 _VERB = (
     r"\b(?:proposes?|introduces?|presents?|develop|release|call(?:ed)?|dub(?:bed)?|named?|termed)\b"
-    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as)\b){0,6}[\s:,]+"
+    r"(?:\s+(?:the|a|an|it|this|our|new|novel|model|method|framework|approach|benchmark|dataset|as"
+    r"|called|named|dubbed|termed)\b){0,6}[\s:,]+"
 )
 _NAME = r"(?P<name>(?:\\text\w+\{|\*\*)?[A-Za-z0-9][\w$^{}\\.+-]*(?:-[\w$^{}]+)*(?:\}|\*\*)?)"
 _PROPOSED = re.compile(rf"{_VERB}(?:{_NAME}|(?=[^.()]{{3,120}}\())")

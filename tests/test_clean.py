@@ -125,6 +125,7 @@ def test_any_record_becomes_a_paper_that_can_be_written_or_a_refusal(fields: dic
     [
         ("Models forget. We propose LipoPU, a way to remember them all.", "LipoPU"),
         ("Models forget. We introduce a novel framework called **TACTIC** for memory.", "TACTIC"),
+        ("Models forget. We propose Memory Maps (MeMa), which remember.", "MeMa"),
         (r"Models forget. We present \textsc{HiR2}, which remembers.", "HiR2"),
         ("Models forget what they have learnt before when they learn something new and nobody knows why.",
          "Models forget what they have learnt before when they learn …"),
