@@ -87,7 +87,7 @@ def _one(
     depth = saving.DEEP if path.is_dir() else 10
     plan = Plan(answers=False, depth=depth, top_k=settings.top_k, concurrency=settings.search_threads)
     keys = keys_file(shared / source.keys) if source.keys else {}
-    asked = Asked(name, saving.read_set(str(path)), plan, keys, limit=limit)
+    asked = Asked(name, saving.read_set(str(path)), plan, keys, allow_missing=source.corpus is None, limit=limit)
     retrieval = bench.bench(settings, asked, index, folder, list(bench.CONFIGURATIONS))
     answers = timings = None
     if source.answers:
