@@ -111,7 +111,9 @@ def load(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".
     found: dict[str, Any] = {}
     for source, values in _sources(os.environ if environ is None else environ, dotenv):
         for name, value in values.items():
-            if name in known:
+            if name in known and not value.strip():
+                found.pop(known[name], None)  # `NAME=` means "not set", also where an earlier source sets it
+            elif name in known:
                 found[known[name]] = value
             elif name.startswith(PREFIX):
                 raise SettingsError(f"{source} sets {name}, which is no setting of Confab{_hint(name, known)}")

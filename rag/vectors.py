@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.dense import Vectors
+from rag.errors import Corrupt
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
@@ -36,7 +37,13 @@ class VectorCache:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._model = model
         self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; {SCHEMA}")
+        try:
+            self._db.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; {SCHEMA}")
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise Corrupt(
+                f"the cache of vectors {path} cannot be read ({error}); delete it, and they are computed again"
+            ) from error
 
     def __enter__(self) -> "VectorCache":
         return self

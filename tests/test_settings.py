@@ -96,6 +96,12 @@ def test_a_blank_means_not_set() -> None:
     assert load({"OPENAI_API_KEY": " ", "OPENAI_BASE_URL": "", "CONFAB_ABSTAIN_BELOW": ""}, None) == Settings()
 
 
+@pytest.mark.parametrize("field", Settings.model_fields)
+def test_any_blank_is_the_default_also_over_what_a_file_sets(tmp_path: Path, field: str) -> None:
+    (tmp_path / ".env").write_text(f"{env_name(field)}=1\n")
+    assert load({env_name(field): " "}, tmp_path / ".env") == Settings()
+
+
 def test_prices_are_written_as_json() -> None:
     assert load({"CONFAB_PRICES": '{"m": [0.4, 1.6]}'}, None).prices == {"m": (0.4, 1.6)}
 

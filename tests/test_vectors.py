@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag.errors import Corrupt
 from rag.vectors import LOOKUP, VectorCache, unit
 
 TEXTS = ["one", "two", "two ", "三\u0301", "half \ud800"]
@@ -78,6 +79,12 @@ def test_what_was_put_survives_a_kill(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
     with VectorCache(tmp_path / "v.sqlite", "m@1") as cache:
         assert cache.missing(["one", "two"]) == ["two"]
+
+
+def test_a_cache_that_cannot_be_read_is_named_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "v.sqlite").write_bytes(b"nonsense" * 99)
+    with pytest.raises(Corrupt, match=r"v\.sqlite cannot be read.*delete it"):
+        VectorCache(tmp_path / "v.sqlite", "m@1")
 
 
 def test_no_text_stands_in_the_cache(tmp_path: Path) -> None:
