@@ -16,12 +16,9 @@ from tests.hashed import MODEL
 SAMPLE_LIST = Path(__file__).parent.parent / "ingest" / "lists" / "icml2026_sample.txt"
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key or a data folder of whoever runs the tests is none of theirs."""
-    for name in list(os.environ):
-        if name.startswith(("CONFAB_", "OPENAI_")):
-            monkeypatch.delenv(name)
+for _name in list(os.environ):  # a key or a data folder of whoever runs the tests is none of theirs
+    if _name.startswith(("CONFAB_", "OPENAI_")):
+        del os.environ[_name]
 
 
 @pytest.fixture(scope="session")
