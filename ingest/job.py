@@ -163,7 +163,9 @@ class _Job:
             vectors = _write_vectors(folder / "passages.npy", cache, texts, self._embedding.dimension, np.float32)
             voiced = _write_vectors(folder / "sentences.npy", cache, spoken, self._embedding.dimension, np.float16)
             asked = self._background(cache)
-        np.save(folder / "hubs.npy", hubness.measure(asked, vectors, voiced, list(_owners(entries, bool(spoken)))))
+        owners = list(_owners(entries, bool(spoken)))
+        hubs, strangers = hubness.measure(asked, vectors, voiced, owners)
+        np.save(folder / "hubs.npy", hubs)
         self._progress("building", 0, 3)
         catalog.write(folder / "catalog.sqlite", entries)
         lexical.build(folder / "words", _rows(entries))
@@ -184,6 +186,7 @@ class _Job:
                 passages=len(texts),
                 sentences=sum(len(entry.sentences) for entry in entries),
                 sentence_vectors=len(spoken),
+                strangers=strangers,
                 sources=tuple(sources),
             ),
         )

@@ -172,8 +172,8 @@ class QueryEngine(BaseQueryEngine):
         paper = served.generation.catalog.paper_of_row[row]
         of_row = served.generation.catalog.paper_of_row
         at = next((n for n, c in enumerate(found.candidates, 1) if of_row[c.row] == paper), None)
-        support = served.extractor.support(question, found.hits)
-        gate = {"confidence": confidence(question, support), "threshold": threshold(self._settings.abstain_below)}
+        sure, least = self._confidence(served, question, found), threshold(self._settings.abstain_below)
+        gate = {"confidence": sure, "threshold": least}
         if at is None:
             return {"candidate": False, "gate": gate}
         c = found.candidates[at - 1]
@@ -258,8 +258,11 @@ class QueryEngine(BaseQueryEngine):
         """The gate: does the corpus speak of this at all?"""
         if not found.hits:
             return False
+        return self._confidence(served, asked, found) >= threshold(self._settings.abstain_below)
+
+    def _confidence(self, served: _Served, asked: str, found: Retrieval) -> float:
         support = served.extractor.support(asked, found.hits)
-        return confidence(asked, support) >= threshold(self._settings.abstain_below)
+        return confidence(asked, support, served.generation.manifest.strangers)
 
     async def _say(
         self, served: _Served, question: Question, asked: str, found: Retrieval, said: "_Draft"

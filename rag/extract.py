@@ -51,27 +51,58 @@ _ASKS_CODE = re.compile(
 )
 
 
+_ASKS_LIST = re.compile(
+    r"\b(?:which|what) (?:\w+ ){0,2}(?:papers|works|methods|studies|approaches|benchmarks|datasets|models|abstracts)\b"
+    r"|\b(?:list|find|name|show)\b.{0,20}\b(?:papers|works|all|methods)\b|\bpapers (?:on|about|that)\b"
+    r"|哪些(?:论文|工作|方法)|有哪些|列出|어떤 논문",
+    re.I,
+)
+
+# What makes a sentence of a paper a good answer. Tuned on seed_dev and icml_dev together (`confab eval run`).
+COSINE = 4.0
+NUMBER = 0.25  # a number is asked for, and there is one
+BOILERPLATE = 0.5  # "code is available", which nobody asked for
+RANK, BEHIND = 0.1, 8.0  # off for each rank, and for each point of score, that the paper is behind the first
+LIST_BEHIND = 4.0
+MARGIN, LIST_MARGIN = 0.9, 0.6  # how far behind the best sentence others may be
+MOST, LIST_MOST = 4, 8
+ENOUGH, NARROW = 0.6, 0.2
+"""Where one sentence has so much of the question's words, only others as good (this part of the margin) are added."""
+
+
 class Extractor:
     """Answers from one generation. Thread safe; no model is called, the question's vector is given."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
 
-    def evidence(self, question: str, hits: Sequence[Hit], vector: Vectors | None) -> list[Evidence]:
+    def answer(self, question: str, hits: Sequence[Hit], vector: Vectors | None) -> list[Evidence]:
+        """The sentences to say, in a readable order: papers by their best sentence, each paper's in its own order."""
+        listed = bool(_ASKS_LIST.search(question))
+        ranked = self.evidence(question, hits, vector, listed=listed)
+        if not ranked:
+            return []
+        chosen = _list(ranked) if listed else _few(ranked)
+        papers = list(dict.fromkeys(e.hit.paper.id for e in chosen))
+        return sorted(chosen, key=lambda e: (papers.index(e.hit.paper.id), e.start))
+
+    def evidence(
+        self, question: str, hits: Sequence[Hit], vector: Vectors | None, *, listed: bool = False
+    ) -> list[Evidence]:
         """Every sentence of the hits with its scores, best first; ties by rank of the paper and place in it."""
         weights = self._generation.lexical.weights(question)
         number, code = bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question))
         out = []
-        for hit in hits:
+        for rank, hit in enumerate(hits):
+            behind = hits[0].score - hit.score
+            of_paper = LIST_BEHIND * behind if listed else BEHIND * behind + RANK * rank
             spoken, _ = self._spoken(hit)
             for sentence, cosine in zip(spoken, self._cosines(hit, vector), strict=True):
                 text = hit.paper.abstract[sentence.start : sentence.end]
                 coverage = _covered(weights, set(sentence.words.split()))
-                score = 6 * float(cosine) + coverage
-                if number and re.search(r"\d", text):
-                    score += 0.25
-                if not code and _BOILERPLATE.search(text):
-                    score -= 0.5
+                score = COSINE * float(cosine) + coverage - of_paper
+                score += NUMBER if number and re.search(r"\d", text) else 0.0
+                score -= BOILERPLATE if not code and _BOILERPLATE.search(text) else 0.0
                 out.append(Evidence(hit, sentence.start, sentence.end, float(cosine), coverage, score))
         return sorted(out, key=lambda e: -e.score)
 
@@ -93,37 +124,33 @@ class Extractor:
             return np.zeros(len(rows), dtype=np.float32)
         return np.asarray(generation.sentences[rows.start : rows.stop].astype(np.float32) @ vector)
 
-    def answer(self, question: str, hits: Sequence[Hit], vector: Vectors | None, most: int = 4) -> list[Evidence]:
-        """The sentences to say, in a readable order: papers by their best sentence, each paper's in its own order."""
-        ranked = self.evidence(question, hits, vector)
-        if not ranked:
-            return []
-        first = ranked[0]
-        chosen = [first]
-        for evidence in ranked[1:]:
-            if len(chosen) == most or evidence.score < first.score - 0.45:
-                break
-            chosen.append(evidence)
-        papers = list(dict.fromkeys(e.hit.paper.id for e in chosen))
-        return sorted(chosen, key=lambda e: (papers.index(e.hit.paper.id), e.start))
-
     def support(self, question: str, hits: Sequence[Hit]) -> Support:
         """What the gate reads, of the best three papers."""
-        weights = self._generation.lexical.weights(question)
         names = set(query_words(" ".join(_NAME.findall(question))))
-        best = Support(names=0.0 if names else 1.0)
+        best = Support()
         for hit in hits[:3]:
             spoken, head = self._spoken(hit)
-            said = [set(sentence.words.split()) for sentence in spoken]
-            there = head.union(*said)
+            there = head.union(*(sentence.words.split() for sentence in spoken))
+            near = hit.signals.get("nearness")
             best = Support(
-                cosine=max(best.cosine, hit.signals.get("cosine", 0.0)),
-                sentence=max(best.sentence, hit.signals.get("sentence", 0.0)),
-                coverage=max(best.coverage, _covered(weights, there)),
-                spoken=max(best.spoken, *(_covered(weights, one) for one in said), 0.0),
-                names=max(best.names, len(names & there) / len(names) if names else 1.0),
+                nearness=near if best.nearness is None or near is None else max(best.nearness, near),
+                coverage=max(best.coverage, hit.signals.get("coverage", 0.0)),
+                names=max(best.names, len(names & there) / len(names) if names else 0.0),
             )
         return best
+
+
+def _few(ranked: list[Evidence]) -> list[Evidence]:
+    """The best sentence, and others nearly as good."""
+    margin = MARGIN * (NARROW if ranked[0].coverage >= ENOUGH else 1.0)
+    return [one for one in ranked[:MOST] if one.score >= ranked[0].score - margin]
+
+
+def _list(ranked: list[Evidence]) -> list[Evidence]:
+    """The best sentence of each paper."""
+    best = {one.hit.paper.id: one for one in reversed(ranked)}
+    first = sorted(best.values(), key=lambda e: -e.score)[:LIST_MOST]
+    return [one for one in first if one.score >= ranked[0].score - LIST_MARGIN]
 
 
 def _covered(weights: dict[str, float], there: set[str]) -> float:

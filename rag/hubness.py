@@ -75,33 +75,110 @@ What explains why overparameterised models generalise?""",
 如何加速文本解码？
 蛋白质结构预测有哪些改进？""",
 }
+STRANGERS = {
+    "latin": """\
+Who won the football world cup?
+What is the capital of Australia?
+Give me a recipe for apple pie.
+How tall is the highest mountain on earth?
+What will the weather be like in Berlin tomorrow?
+Who is the prime minister of Canada?
+Recommend a good Italian restaurant.
+When was Beethoven born?
+How do I fix a leaking tap?
+Tell me a funny story.
+How long does a flight to Tokyo take?
+What helps against a sore throat?
+How much does a new bicycle cost?
+Write a poem about the sea.
+Which shares should I buy?
+How do I get a stain out of a shirt?
+Who wrote the novel about the white whale?
+What time does the museum open on Sunday?
+How old are you?
+Which breed of dog is best for children?
+When did the Roman empire fall?
+How do I renew my passport?
+What should I wear to a wedding?
+Where can I park near the station?""",
+    "cjk": """\
+足球世界杯的冠军是谁？
+澳大利亚的首都是哪里？
+明天上海的天气怎么样？
+推荐一家好吃的川菜馆。
+红烧排骨怎么做？
+世界上最高的山有多高？
+讲一个有趣的故事。
+嗓子疼吃什么药好？
+去东京的机票多少钱？
+唐朝是哪一年灭亡的？
+怎样才能学会游泳？
+博物馆星期天几点开门？
+哪种狗最适合有孩子的家庭？
+护照怎么换？
+衬衫上的油渍怎么洗掉？
+写一首关于大海的诗。
+现在买哪只股票好？
+参加婚礼穿什么合适？
+贝多芬是哪一年出生的？
+车站附近哪里可以停车？""",
+}
+"""Questions that no collection of papers answers: how well they do tells what "found" must beat (`rag.gate`)."""
 BANKS = tuple(QUESTIONS)
+WEIGHT = 0.5
+"""How much of its hubness is taken off a paper's nearness (tuned as the rest of the second stage, `rag.retrieve`)."""
+CHUNK = 2_000
+"""Passages compared at a time."""
 
 Floats = NDArray[np.floating]
 
 
 def questions() -> list[str]:
-    """All background questions, bank by bank."""
-    return [line for bank in QUESTIONS.values() for line in bank.splitlines()]
+    """All background questions: first those about anything, bank by bank, then the strangers."""
+    return [line for banks in (QUESTIONS, STRANGERS) for bank in banks.values() for line in bank.splitlines()]
 
 
-def measure(asked: Floats, vectors: Floats, sentences: Floats, owners: Sequence[range]) -> NDArray[np.float32]:
-    """How near each passage is to any question: float32 [passages, banks, 2].
+def measure(
+    asked: Floats, vectors: Floats, sentences: Floats, owners: Sequence[range]
+) -> tuple[NDArray[np.float32], dict[str, tuple[float, float]]]:
+    """How near each passage is to any question, and how near strangers come: mean and deviation of their best.
 
-    The last axis holds the mean cosine of the passage, and the mean of the best sentence's cosine. `asked`
-    float [questions, d] in the order of `questions()`; `owners[i]` are the sentence rows of passage i.
+    `asked` float [questions, d] in the order of `questions()`; `owners[i]` are the sentence rows of passage i;
+    The first is float32 [passages, banks, 2], the mean cosine of the
+    passage and that of its best sentence. The best of a stranger is cosine + best sentence - WEIGHT * hubness.
     """
-    out = np.zeros((len(vectors), len(BANKS), 2), dtype=np.float32)
+    parts = _parts()
+    hubs = np.zeros((len(vectors), len(BANKS), 2), dtype=np.float32)
+    best = np.full(len(asked), -np.inf)
+    for first in range(0, len(vectors), CHUNK):
+        rows = slice(first, min(first + CHUNK, len(vectors)))
+        cosines = np.asarray(vectors[rows] @ asked.T)
+        spoken = _best_sentences(asked, sentences, owners[rows])
+        for number, bank in enumerate(BANKS):
+            known, strange = parts[bank]
+            hubs[rows, number] = np.stack([cosines[:, known].mean(axis=1), spoken[:, known].mean(axis=1)], axis=1)
+            reached = (cosines + spoken)[:, strange] - WEIGHT * hubs[rows, number].sum(axis=1, keepdims=True)
+            best[strange] = np.maximum(best[strange], reached.max(axis=0))
+    return hubs, {
+        bank: (float(best[strange].mean()), float(best[strange].std())) for bank, (_, strange) in parts.items()
+    }
+
+
+def _parts() -> dict[str, tuple[slice, slice]]:
+    """Where the questions of each bank stand in `questions()`: those about anything, and the strangers."""
+    out: dict[str, list[slice]] = {bank: [] for bank in BANKS}
     first = 0
-    for number, bank in enumerate(QUESTIONS.values()):
-        last = first + len(bank.splitlines())
-        out[:, number, 0] = np.asarray(vectors @ asked[first:last].T).mean(axis=1)
-        if len(sentences):
-            out[:, number, 1] = [_best(asked[first:last], sentences[rows.start : rows.stop]) for rows in owners]
-        first = last
+    for banks in (QUESTIONS, STRANGERS):
+        for bank, text in banks.items():
+            out[bank].append(slice(first, first + len(text.splitlines())))
+            first = out[bank][-1].stop
+    return {bank: (known, strange) for bank, (known, strange) in out.items()}
+
+
+def _best_sentences(asked: Floats, sentences: Floats, owners: Sequence[range]) -> Floats:
+    """float [passages, questions]: the cosine of each passage's best sentence; 0 where it has none."""
+    out = np.zeros((len(owners), len(asked)), dtype=np.float32)
+    for at, rows in enumerate(owners):
+        if len(rows):
+            out[at] = (np.asarray(sentences[rows.start : rows.stop], dtype=np.float32) @ asked.T).max(axis=0)
     return out
-
-
-def _best(asked: Floats, spoken: Floats) -> float:
-    """Mean over the questions of the cosine of the best sentence; 0 for a paper without one."""
-    return float((spoken.astype(np.float32) @ asked.T).max(axis=0).mean()) if len(spoken) else 0.0

@@ -16,6 +16,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from numpy.typing import NDArray
 
+from rag import hubness
 from rag.catalog import Sentence
 from rag.dense import Vectors
 from rag.models.embedding import Embedding
@@ -31,7 +32,6 @@ RRF_K = 60
 
 # The second stage adds cosines and words. Tuned on seed_dev and icml_dev together (`confab eval quality`), where
 # neighbouring values do as well; ln N, because a word tells more in a large collection, as its idf does.
-HUB = 0.5
 COVERAGE = 0.015
 BM25 = 0.01
 
@@ -48,6 +48,7 @@ class Candidate:
     sentence: float = 0.0
     best_sentence: int | None = None
     hub: float = 0.0
+    nearness: float | None = None
     coverage: float = 0.0
     fused: float = 0.0
     score: float = 0.0
@@ -85,7 +86,9 @@ class Retriever(BaseRetriever):
         candidates = _fused(self._candidates(leg.result() if leg else [], near))[:DEPTH]
         for candidate in candidates:
             candidate.score = candidate.fused
-        if vector is not None and self._settings.sentence_stage:
+        if vector is None:
+            self._cover(candidates, question)
+        if vector is not None:
             self._second_stage(candidates, vector, question)
         candidates.sort(key=lambda c: (-c.score, c.row))
         hits = [self._hit(candidate, question) for candidate in candidates[:k]]
@@ -125,7 +128,16 @@ class Retriever(BaseRetriever):
             candidate.coverage = words.get(candidate.row, 0.0)
             matched = min(1.5, bm25.get(candidate.row, 0.0) / most)
             told = nats * (COVERAGE * candidate.coverage + BM25 * matched)
-            candidate.score = candidate.cosine + candidate.sentence - HUB * candidate.hub + told
+            candidate.nearness = candidate.cosine + candidate.sentence - hubness.WEIGHT * candidate.hub
+            if self._settings.sentence_stage:
+                candidate.score = candidate.nearness + told
+
+    def _cover(self, candidates: list[Candidate], question: str) -> None:
+        """Coverage alone, for the gate, where no vector is searched with."""
+        rows = np.array([c.row for c in candidates], dtype=np.int64)
+        words = self._words(question, rows)[0]
+        for candidate in candidates:
+            candidate.coverage = words.get(candidate.row, 0.0)
 
     def _words(self, question: str, rows: NDArray[np.int64]) -> tuple[dict[int, float], dict[int, float], float]:
         """Coverage and BM25 of each row, and twice the weight of all words: about the most that BM25 gives."""
@@ -160,12 +172,7 @@ class Retriever(BaseRetriever):
             end=passage.end,
             score=round(candidate.score, 6),
             legs={leg: rank for leg, rank in legs.items() if rank is not None},
-            signals={
-                "cosine": candidate.cosine,
-                "sentence": candidate.sentence,
-                "hub": candidate.hub,
-                "coverage": candidate.coverage,
-            },
+            signals=_signals(candidate),
             snippet=_snippet(passage.paper, spoken, candidate.best_sentence, question),
         )
 
@@ -176,6 +183,17 @@ def _fused(candidates: list[Candidate]) -> list[Candidate]:
         ranks = (candidate.lexical, candidate.dense)
         candidate.fused = sum(1 / (RRF_K + rank) for rank in ranks if rank is not None)
     return sorted(candidates, key=lambda c: (-c.fused, c.row))
+
+
+def _signals(candidate: Candidate) -> dict[str, float]:
+    if candidate.nearness is None:
+        return {"coverage": candidate.coverage}
+    return {
+        "cosine": candidate.cosine,
+        "sentence": candidate.sentence,
+        "nearness": candidate.nearness,
+        "coverage": candidate.coverage,
+    }
 
 
 def _snippet(paper: Paper, spoken: Sequence[Sentence], best: int | None, question: str) -> Snippet:

@@ -42,7 +42,10 @@ SAMPLE = 25
 
 
 class Manifest(Frozen):
-    """What a generation is and what made it; written last."""
+    """What a generation is and what made it; written last.
+
+    `strangers`: how near questions about something else come (`rag.hubness`), mean and deviation by script.
+    """
 
     schema_version: int = SCHEMA
     generation: str
@@ -56,6 +59,7 @@ class Manifest(Frozen):
     passages: int
     sentences: int
     sentence_vectors: int
+    strangers: dict[str, tuple[float, float]]
     sources: tuple[str, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
 
