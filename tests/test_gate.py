@@ -9,25 +9,37 @@ from hypothesis import strategies as st
 from rag.gate import Support, confidence, threshold
 
 SHARE = st.floats(0, 1)
-SUPPORT = st.builds(Support, cosine=SHARE, sentence=SHARE, coverage=SHARE, spoken=SHARE, names=SHARE)
+NEARNESS = st.none() | st.floats(-3, 3)
+SUPPORT = st.builds(Support, nearness=NEARNESS, coverage=SHARE, names=SHARE)
 QUESTION = st.sampled_from(["How much does COFT help?", "COFT 有多大帮助？", "COFT는 도움이 되나요?"])
+PAIR = st.tuples(st.floats(-3, 3), st.floats(0, 1))
+STRANGERS = st.fixed_dictionaries({"latin": PAIR, "cjk": PAIR})
 
 
-@given(QUESTION, SUPPORT)
-def test_confidence_lies_between_0_and_1(question: str, support: Support) -> None:
-    assert 0 <= confidence(question, support) <= 1
+@given(QUESTION, SUPPORT, STRANGERS)
+def test_confidence_lies_between_0_and_1(
+    question: str, support: Support, strangers: dict[str, tuple[float, float]]
+) -> None:
+    assert 0 <= confidence(question, support, strangers) <= 1
 
 
-@given(QUESTION, SUPPORT, st.sampled_from(["sentence", "coverage", "spoken", "names"]), SHARE)
-def test_more_evidence_never_makes_less_sure(question: str, support: Support, part: str, more: float) -> None:
-    better = replace(support, **{part: max(more, getattr(support, part))})
-    assert confidence(question, better) >= confidence(question, support)
+@given(QUESTION, SUPPORT, STRANGERS, st.sampled_from(["nearness", "coverage", "names"]), SHARE)
+def test_more_evidence_never_makes_less_sure(
+    question: str, support: Support, strangers: dict[str, tuple[float, float]], part: str, more: float
+) -> None:
+    have = getattr(support, part)
+    better = support if have is None else replace(support, **{part: have + more})
+    assert confidence(question, better, strangers) >= confidence(question, support, strangers)
 
 
 @pytest.mark.parametrize("question", ["How much does COFT help?", "COFT 有多大帮助？"])
-def test_nothing_found_is_below_the_threshold_and_all_found_above(question: str) -> None:
-    assert confidence(question, Support(names=0)) < threshold(None)
-    assert confidence(question, Support(1, 1, 1, 1, 1)) > threshold(None)
+@pytest.mark.parametrize("near", [(1.0, 3.0), (None, None)], ids=["by vectors", "by words alone"])
+def test_no_nearer_than_a_stranger_is_below_the_threshold_and_far_nearer_above(
+    question: str, near: tuple[float | None, float | None]
+) -> None:
+    strangers = {"latin": (1.0, 0.2), "cjk": (1.0, 0.2)}
+    assert confidence(question, Support(near[0]), strangers) < threshold(None)
+    assert confidence(question, Support(near[1], coverage=1, names=1), strangers) > threshold(None)
 
 
 def test_the_threshold_is_a_setting() -> None:
