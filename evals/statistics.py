@@ -73,15 +73,18 @@ def _percentiles(draws: Figures) -> tuple[float, float] | None:
 
 
 class Difference(NamedTuple):
-    """B minus A. `p` is two-sided and not yet corrected; `error` the bootstrap standard error; `moved` clusters."""
+    """B minus A. `p` is two-sided and not yet corrected; `error` the bootstrap standard error.
+
+    `moved` clusters differ between the runs, by `step` questions' worth on average (1 where none does).
+    """
 
     value: float
     low: float
     high: float
     p: float
     error: float
-    clusters: int
     moved: int
+    step: float
 
 
 def difference(a: tuple[Figures, Figures], b: tuple[Figures, Figures], seed: int = 0) -> Difference | None:
@@ -103,9 +106,10 @@ def difference(a: tuple[Figures, Figures], b: tuple[Figures, Figures], seed: int
     draws = _spread(clusters, lambda drawn, axis=-1: of(drawn, drawn + clusters, axis), seed)[0]
     draws = draws[~np.isnan(draws)]
     low, high = _percentiles(draws) or (value, value)
-    moved = int(np.any(sums[:clusters] != sums[clusters:], axis=-1).sum())
-    p = _permuted(of, first, second, seed) if moved else 1.0
-    return Difference(value, low, high, p, float(draws.std()) if len(draws) else 0.0, clusters, moved)
+    moves = np.abs(sums[:clusters, 0] - sums[clusters:, 0])[np.any(sums[:clusters] != sums[clusters:], axis=-1)]
+    step = float(np.clip(moves.mean(), 0.01, 1.0)) if len(moves) else 1.0
+    p = _permuted(of, first, second, seed) if len(moves) else 1.0
+    return Difference(value, low, high, p, float(draws.std()) if len(draws) else 0.0, len(moves), step)
 
 
 def _permuted(statistic: Any, first: NDArray[np.int64], second: NDArray[np.int64], seed: int) -> float:
@@ -132,16 +136,15 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def detectable(found: Difference, counting: int, tests: int) -> float:
-    """Smallest difference the set could have shown: 80 % power at 5 % after correction for `tests` metrics.
+def detectable(found: Difference, questions: int) -> float:
+    """Smallest difference that the set would have shown, taken alone: 80 % power at the 5 % level.
 
-    By the normal approximation from the standard error seen; but a paired permutation test over m clusters
-    that all move one way cannot say less than p = 2^(1-m), so never under the share of that many of the
-    `counting` clusters that count for the metric.
+    By the normal approximation from the standard error seen. But a paired permutation test over m clusters
+    that all move one way cannot say less than p = 2^(1-m): so never under that many clusters, each moving as
+    far as clusters moved here (by one question where none did), of the `questions` that count.
     """
     from scipy import stats
 
-    level = ALPHA / max(tests, 1)
-    by_spread = (stats.norm.ppf(1 - level / 2) + stats.norm.ppf(POWER)) * found.error
-    fewest = math.ceil(1 - math.log2(level))
-    return float(min(1.0, max(by_spread, fewest / max(counting, 1))))
+    by_spread = (stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)) * found.error
+    fewest = math.ceil(1 - math.log2(ALPHA))
+    return float(min(1.0, max(by_spread, fewest * found.step / max(questions, 1))))

@@ -29,7 +29,10 @@ def test_the_same_run_shows_no_evidence_of_a_difference_and_what_it_could_have_s
     found = compare(run, run)
     assert {one.verdict for one in found.metrics} == {"no evidence of a difference"}
     assert {one.p for one in found.metrics} == {1.0} and found.better == found.worse == ()
-    assert "no evidence of a difference; this set could hardly have shown one smaller than" in found.note
+    assert (
+        "no evidence of a difference; the smallest that this set would have shown four times in five: hit@1"
+        in found.note
+    )
     assert "equal" not in tables.comparison(found)
     assert all(0 < one.detectable <= 1 for one in found.metrics)
 
@@ -90,6 +93,11 @@ def test_holm_steps_down() -> None:
     assert statistics.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert statistics.holm([0.5, 0.9]) == [1.0, 1.0]
     assert statistics.holm([]) == []
+
+
+def test_what_a_set_could_show_shrinks_with_its_size() -> None:
+    small, large = (compare(made("a", [True] * n), made("a", [True] * n)).metrics[0] for n in (12, 120))
+    assert (small.detectable, large.detectable) == (0.5, 0.05)
 
 
 def test_the_permutation_test_agrees_with_the_sign_test_where_all_move_one_way() -> None:
