@@ -13,6 +13,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
 from pydantic import SecretStr
 
+from ingest.job import ingest
 from rag import prompts
 from rag.engine import QueryEngine, open_engine
 from rag.errors import NoIndex, NotFound, UpstreamError
@@ -135,8 +136,18 @@ def test_one_leg_alone_answers_too(sample: Settings, legs: str) -> None:
     engine = open_engine(sample.model_copy(update={"legs": legs}))
     answer = ask(engine, COFT)
     check(engine, answer)
-    assert answer.answered or legs == "lexical"  # the gate is fitted to vectors
+    assert answer.answered
+    assert not ask(engine, FOOTBALL).answered
     assert {leg for hit in answer.retrieved for leg in hit.legs} == {legs}
+
+
+def test_without_the_sentence_stage_it_answers_and_declines_too(own_sample: Settings) -> None:
+    settings = own_sample.model_copy(update={"sentence_stage": False})
+    ingest([], settings, rebuild=True)
+    engine = open_engine(settings)
+    check(engine, ask(engine, COFT))
+    assert ask(engine, COFT).answered
+    assert not ask(engine, FOOTBALL).answered
 
 
 @pytest.mark.parametrize("text", ["?", "the of and", "\u200b", "$\\frac{", "😀" * 300, "AND OR NOT (\"*~^[{\\:/';--"])
