@@ -13,7 +13,7 @@ from rag.catalog import Sentence
 from rag.dense import Vectors
 from rag.gate import Support
 from rag.store import Generation
-from rag.text import query_words
+from rag.text import language, query_words
 from rag.types import Hit
 
 
@@ -60,6 +60,7 @@ _ASKS_LIST = re.compile(
 
 # What makes a sentence of a paper a good answer. Tuned on seed_dev and icml_dev together (`confab eval run`).
 COSINE = 4.0
+FOREIGN = 0.25  # what the words count of a question in another script: its names, which tell papers, not sentences
 NUMBER = 0.25  # a number is asked for, and there is one
 BOILERPLATE = 0.5  # "code is available", which nobody asked for
 RANK, BEHIND = 0.1, 8.0  # off for each rank, and for each point of score, that the paper is behind the first
@@ -82,7 +83,7 @@ class Extractor:
         ranked = self.evidence(question, hits, vector, listed=listed)
         if not ranked:
             return []
-        chosen = _list(ranked) if listed else _few(ranked)
+        chosen = _list(ranked) if listed else _few(ranked, whole=language(question) == "en")
         papers = list(dict.fromkeys(e.hit.paper.id for e in chosen))
         return sorted(chosen, key=lambda e: (papers.index(e.hit.paper.id), e.start))
 
@@ -92,6 +93,7 @@ class Extractor:
         """Every sentence of the hits with its scores, best first; ties by rank of the paper and place in it."""
         weights = self._generation.lexical.weights(question)
         number, code = bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question))
+        words = 1.0 if language(question) == "en" else FOREIGN
         out = []
         for rank, hit in enumerate(hits):
             behind = hits[0].score - hit.score
@@ -100,7 +102,7 @@ class Extractor:
             for sentence, cosine in zip(spoken, self._cosines(hit, vector), strict=True):
                 text = hit.paper.abstract[sentence.start : sentence.end]
                 coverage = _covered(weights, set(sentence.words.split()))
-                score = COSINE * float(cosine) + coverage - of_paper
+                score = COSINE * float(cosine) + words * coverage - of_paper
                 score += NUMBER if number and re.search(r"\d", text) else 0.0
                 score -= BOILERPLATE if not code and _BOILERPLATE.search(text) else 0.0
                 out.append(Evidence(hit, sentence.start, sentence.end, float(cosine), coverage, score))
@@ -140,9 +142,9 @@ class Extractor:
         return best
 
 
-def _few(ranked: list[Evidence]) -> list[Evidence]:
-    """The best sentence, and others nearly as good."""
-    margin = MARGIN * (NARROW if ranked[0].coverage >= ENOUGH else 1.0)
+def _few(ranked: list[Evidence], *, whole: bool) -> list[Evidence]:
+    """The best sentence, and others nearly as good. `whole`: its coverage is of the whole question."""
+    margin = MARGIN * (NARROW if whole and ranked[0].coverage >= ENOUGH else 1.0)
     return [one for one in ranked[:MOST] if one.score >= ranked[0].score - margin]
 
 

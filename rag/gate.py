@@ -1,7 +1,7 @@
 """The gate before an answer: does the corpus speak of this at all? Pure.
 
-What a cosine is worth depends on the model, on the script of the question and on the size of the collection (the best
-of many is better), so nothing is fixed here: at ingest, questions about something else are asked, and the best that they
+What a cosine is worth depends on the model, the script of the question and the size of the collection (the best of
+many is better), so nothing is fixed here: at ingest, questions about something else are asked, and the best that they
 reach is the measure (`rag.hubness`). A question passes where it is clearly nearer than those.
 """
 
