@@ -137,9 +137,11 @@ class Dense:
         except ConfabError:
             raise
         except Exception as error:
+            missing = type(error).__name__ == "NotFoundError"
+            ill = f"has no collection {name!r}" if missing else f"cannot open {name!r} ({str(error)[:200]})"
             raise Corrupt(
-                f"Chroma has no collection {name!r} ({type(error).__name__}); run `confab index verify`, "
-                "or `confab ingest --rebuild` to make it again from the catalog"
+                f"Chroma {ill}; run `confab index verify`, or `confab ingest --rebuild` to make it again "
+                "from the catalog"
             ) from error
         # as written: `configuration` would build the function, and so hand it the key it asks for
         stored = self._collection.configuration_json.get("embedding_function") or {}
