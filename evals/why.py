@@ -63,10 +63,16 @@ def _stages(found: dict[str, Any], top_k: int) -> dict[str, str]:
         "words": _leg(found.get("lexical_rank"), found.get("bm25"), "BM25"),
         "vectors": _leg(found.get("dense_rank"), found.get("cosine"), "cosine"),
         "fusion": f"rank {found['fused_rank']} (score {found.get('fused_score') or 0:.4f})",
-        "second stage": _leg(last, found.get("sentence_cosine"), "best sentence"),
+        "second stage": _leg(last, found.get("final_score"), "score") + _seen(found),
         "top k": cut,
         "gate": gated,
     }
+
+
+def _seen(found: dict[str, Any]) -> str:
+    """What the second stage looked at."""
+    names = {"sentence_cosine": "best sentence", "coverage": "words covered", "hubness": "hubness"}
+    return "".join(f"; {told} {found[name]:.3f}" for name, told in names.items() if found.get(name) is not None)
 
 
 def _leg(rank: int | None, score: float | None, name: str) -> str:
