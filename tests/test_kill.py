@@ -55,7 +55,6 @@ def test_a_killed_ingest_harms_nothing_and_is_carried_on(small: Settings, tmp_pa
         "before the first vector is kept": lambda: len(embedded(log)) > BATCH // 2,
         "in the middle of embedding": lambda: len(embedded(log)) > 2 * BATCH,
         "when vectors are written": there("passages.npy"),
-        "when texts are written": there("catalog.sqlite"),
         "when words are indexed": there("words"),
         "when Chroma is filled": there("chroma/chroma.sqlite3"),
         "when it is verified": there("manifest.json"),
