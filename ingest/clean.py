@@ -37,11 +37,9 @@ def clean(record: Record, source: str) -> Paper | Rejected:
         paper.model_dump_json()  # what is nested too deeply to be written is refused
         return paper
     except (ValueError, ValidationError) as error:
-        title = fields.get("title")
         reason = str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else str(error)
-        return Rejected(
-            source=source, where=record.where, reason=reason, title=title if isinstance(title, str) else None
-        )
+        named = {name: str(fields[name]) for name in ("id", "title") if isinstance(fields.get(name), (str, int))}
+        return Rejected(source=source, where=record.where, reason=reason, **named)
 
 
 def _paper(fields: dict[str, Any]) -> Paper:

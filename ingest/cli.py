@@ -40,7 +40,13 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
     with _progress() as progress:
         report = ingest(
-            args.paths, settings, sync=args.sync, rebuild=args.rebuild, dry_run=args.dry_run, progress=progress
+            args.paths,
+            settings,
+            sync=args.sync,
+            lenient=args.lenient,
+            rebuild=args.rebuild,
+            dry_run=args.dry_run,
+            progress=progress,
         )
     print(report.model_dump_json(indent=2) if args.json else _readable(report, args.dry_run))
     return InputError.exit_code if report.rejected and not args.lenient else 0
@@ -73,6 +79,11 @@ def _readable(report: "Report", dry_run: bool) -> str:
         f"{report.read} records read: {counts}" + (f", {report.repeated} repeated" if report.repeated else "") + "."
     ]
     lines += [f"  set aside: {r.source}, {r.where}: {r.reason}" for r in report.rejected[:SHOWN]]
+    if report.held:
+        lines.append(
+            f"  {report.held} papers that the lists no longer name were kept, because a record without an id could not "
+            "be read; mend the list, or drop them with --lenient"
+        )
     if len(report.rejected) > SHOWN:
         lines.append(f"  ... and {len(report.rejected) - SHOWN} more set aside (--json lists them)")
     if dry_run:

@@ -37,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Report(Frozen):
-    """What an ingest did."""
+    """What an ingest did. `held` papers were to be dropped and were not, since a record could not be read."""
 
     generation: str | None
     read: int
@@ -45,6 +45,7 @@ class Report(Frozen):
     changed: int
     kept: int
     dropped: int
+    held: int = 0
     repeated: int
     rejected: tuple[Rejected, ...]
     papers: int
@@ -58,12 +59,13 @@ def ingest(
     settings: Settings,
     *,
     sync: bool = False,
+    lenient: bool = False,
     rebuild: bool = False,
     dry_run: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Report:
     """Bring the lists into the index. Raises NotFound, InputError, Busy, ModelMismatch, Corrupt, UpstreamError."""
-    started = time.monotonic()
+    started, held = time.monotonic(), 0
     store = Store(settings)
     with store.writer():
         papers, rejected = gather(paths)
@@ -73,7 +75,12 @@ def ingest(
         name, stored = _stored(store, rebuild_from_lists=rebuild and bool(paths))
         if name is None and not paths:
             raise NoIndex(f"there is no index in {store.root} to rebuild; make one with `confab ingest PATH`")
-        todo = plan(stored.digests() if stored else {}, papers, sync=sync)
+        known = stored.digests() if stored else {}
+        spared = {record.id for record in rejected if record.id}
+        todo = plan(known, papers, sync=sync, spared=spared)
+        if todo.drop and not lenient and any(record.id is None for record in rejected):
+            held = len(todo.drop)  # a line that cannot be read may be that of a paper that would be dropped
+            todo = plan(known, papers)
         embedded, write = 0, not dry_run and (rebuild or not todo.empty)
         if write:
             job = _Job(store, settings, build(settings), progress)
@@ -88,6 +95,7 @@ def ingest(
             changed=len(todo.change),
             kept=len(todo.keep),
             dropped=len(todo.drop),
+            held=held,
             repeated=len(todo.repeated),
             rejected=tuple(rejected),
             papers=len(todo.add) + len(todo.change) + len(todo.keep),

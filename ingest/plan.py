@@ -1,6 +1,6 @@
 """What is stored x what came -> what to do. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rag.types import Paper
@@ -23,10 +23,11 @@ class Plan:
         return not (self.add or self.change or self.drop)
 
 
-def plan(stored: Mapping[str, str], came: Iterable[Paper], *, sync: bool = False) -> Plan:
+def plan(stored: Mapping[str, str], came: Iterable[Paper], *, sync: bool = False, spared: Collection[str] = ()) -> Plan:
     """`stored` maps id to digest. A paper that comes twice counts once, as it came first.
 
-    With `sync` the lists are the whole truth, and what they no longer name is dropped.
+    With `sync` the lists are the whole truth, and what they no longer name is dropped, but for the ids `spared`
+    (named by a record that is not usable).
     """
     out = Plan()
     seen: set[str] = set()
@@ -40,6 +41,6 @@ def plan(stored: Mapping[str, str], came: Iterable[Paper], *, sync: bool = False
             continue
         (out.change if paper.id in stored else out.add).append(paper.id)
         out.papers[paper.id] = paper
-    absent = [id_ for id_ in stored if id_ not in seen]
-    (out.drop if sync else out.keep).extend(absent)
+    for absent in (id_ for id_ in stored if id_ not in seen):
+        (out.drop if sync and absent not in spared else out.keep).append(absent)
     return out

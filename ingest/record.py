@@ -19,3 +19,4 @@ class Rejected(Frozen):
     where: str
     reason: str
     title: str | None = None
+    id: str | None = None

@@ -230,15 +230,17 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
 
 # Language
 
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+(?:[-'’][A-Za-z]+)*")
+
 _HANGUL, _KANA, _HAN = (re.compile(f"[{r}]") for r in (r"\uac00-\ud7af", r"\u3040-\u30ff", r"\u3400-\u9fff"))
 
 
 def language(text: str) -> str:
-    """ "ko", "ja" or "zh" where the text is written so, else "en" (all that we write answers in besides)."""
-    letters = sum(c.isalpha() for c in text) or 1
+    """ "ko", "ja" or "zh" where a text has more characters of it than Latin words, else "en"."""
+    others = len(_LATIN.findall(text))
     hangul, kana, han = (len(p.findall(text)) for p in (_HANGUL, _KANA, _HAN))
-    if hangul / letters > 0.15:
+    if hangul > others:
         return "ko"
-    if kana and (kana + han) / letters > 0.15:
+    if kana and kana + han > others:
         return "ja"
-    return "zh" if han / letters > 0.15 or han >= 4 else "en"
+    return "zh" if han > others else "en"

@@ -120,6 +120,22 @@ def test_with_sync_what_the_lists_no_longer_name_is_dropped(small: Settings) -> 
     assert found(small, "ptarmigan") == []
 
 
+def test_with_sync_a_paper_whose_record_is_broken_now_is_not_dropped(small: Settings) -> None:
+    report = again(small, [{**ROWS[0], "abstract": "too short"}, *ROWS[1:]], sync=True)
+    assert (report.kept, report.dropped, len(report.rejected)) == (4, 0, 1)
+    assert ids(small) == {p.id for p in papers()}
+
+
+def test_with_sync_nothing_is_dropped_while_a_line_cannot_be_read_unless_lenient(
+    small: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[2:]) + "{broken\n")
+    report = ingest([path], small, sync=True)
+    assert (report.kept, report.dropped, report.held, report.written) == (4, 0, 2, False)
+    assert ingest([path], small, sync=True, lenient=True).dropped == 2
+
+
 def test_several_lists_are_one(empty: Settings, tmp_path: Path) -> None:
     lists = [write(tmp_path / "a.jsonl", ROWS[:2]), write(tmp_path / "b.jsonl", ROWS[1:])]
     report = ingest(lists, empty)

@@ -31,6 +31,14 @@ def test_the_same_list_again_changes_nothing(papers: list[Paper], sync: bool) ->
     assert not todo.papers
 
 
+@given(PAPERS, PAPERS, st.sets(st.sampled_from("abcdef")))
+def test_with_sync_all_that_did_not_come_is_dropped_but_the_spared(
+    before: list[Paper], came: list[Paper], spared: set[str]
+) -> None:
+    todo = plan(stored(before), came, sync=True, spared=spared)
+    assert set(todo.drop) == {p.id for p in before} - {p.id for p in came} - spared
+
+
 @given(PAPERS, PAPERS, st.booleans())
 def test_after_a_plan_is_carried_out_there_is_nothing_left_to_do(
     before: list[Paper], came: list[Paper], sync: bool

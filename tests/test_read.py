@@ -153,3 +153,12 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
         list(source.read_bytes(raw, "list"))
     except InputError as error:
         assert "list" in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [('[{"title": "x"}]', "a JSON array"), ("<?xml version='1.0'?><feed/>", "XML or HTML"), ("@article{a,}", "BibTeX")],
+)
+def test_a_form_that_is_not_read_yet_is_named_and_never_taken_for_an_abstract(text: str, kind: str) -> None:
+    with pytest.raises(InputError, match=kind):
+        list(source.read_bytes(text.encode(), "list"))

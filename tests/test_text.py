@@ -190,6 +190,8 @@ def test_items_of_a_list_are_sentences_of_their_own() -> None:
         ("COFT は偏りをどれだけ減らしますか", "ja"),
         ("COFT는 편향을 얼마나 줄입니까?", "ko"),
         ("Quelle est la méthode ?", "en"),
+        ("Who is 李雷?", "en"),
+        ("EntQuant 压缩一个 700 亿参数的模型需要多长时间？", "zh"),
         ("", "en"),
         ("123 ???", "en"),
     ],

@@ -30,8 +30,14 @@ def read_bytes(raw: bytes, name: str) -> Iterator[Record | Rejected]:
     text = _decode(_unzip(raw, name), name)
     if not text.strip():
         raise InputError(f"{name} is empty; expected a paper list (text or JSONL)")
+    if text.lstrip().startswith(("[{", "[\n", "<?xml", "<!DOCTYPE", "@")):
+        raise InputError(f"{name} is {_kind(text)}, which Confab cannot read yet; give plain text or JSON Lines")
     for entry in jsonl.read(text) if text.lstrip().startswith("{") else plain.read(text):
         yield entry if isinstance(entry, Record) else Rejected(source=name, where=entry[0], reason=entry[1])
+
+
+def _kind(text: str) -> str:
+    return {"[": "a JSON array", "<": "XML or HTML", "@": "BibTeX"}[text.lstrip()[0]]
 
 
 def _unzip(raw: bytes, name: str) -> bytes:
