@@ -9,6 +9,7 @@ TREC run                   query Q0 document rank score tag
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ def papers(folder: Path) -> Iterator[dict[str, object]]:
             raise InputError(f"{path.name} line {number}: expected strings _id and text")
         record: dict[str, object] = {"id": value["_id"], "abstract": value["text"]}
         record |= {name: value[name] for name in ("title", "url") if value.get(name)}
-        if str(value.get("year") or "").isdigit():
+        if re.fullmatch(r"(?:18|19|20|21)\d\d", str(value.get("year") or "")):  # some sets hold slips such as 801
             record["year"] = int(value["year"])
         yield record
 
