@@ -81,11 +81,11 @@ def ingest(
         if todo.drop and not lenient and any(record.id is None for record in rejected):
             held = len(todo.drop)  # a line that cannot be read may be that of a paper that would be dropped
             todo = plan(known, papers)
+        job = _Job(store, settings, build(settings), progress)
+        if name and not rebuild:
+            job.refuse_other_model(store.manifest(name))
         embedded, write = 0, not dry_run and (rebuild or not todo.empty)
         if write:
-            job = _Job(store, settings, build(settings), progress)
-            if name and not rebuild:
-                job.refuse_other_model(store.manifest(name))
             kept = stored.all_papers() if stored else ()
             name, embedded = job.run(kept, todo, parent=name, sources=[str(path) for path in paths])
         return Report(

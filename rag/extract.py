@@ -93,16 +93,16 @@ class Extractor:
         """Every sentence of the hits with its scores, best first; ties by rank of the paper and place in it."""
         weights = self._generation.lexical.weights(question)
         number, code = bool(_ASKS_NUMBER.search(question)), bool(_ASKS_CODE.search(question))
-        words = 1.0 if language(question) == "en" else FOREIGN
+        words, spread = 1.0 if language(question) == "en" else FOREIGN, self._generation.spread
         out = []
         for rank, hit in enumerate(hits):
             behind = hits[0].score - hit.score
-            of_paper = LIST_BEHIND * behind if listed else BEHIND * behind + RANK * rank
+            of_paper = (LIST_BEHIND if listed else BEHIND) * behind / spread + (0.0 if listed else RANK * rank)
             spoken, _ = self._spoken(hit)
             for sentence, cosine in zip(spoken, self._cosines(hit, vector), strict=True):
                 text = hit.paper.abstract[sentence.start : sentence.end]
                 coverage = _covered(weights, set(sentence.words.split()))
-                score = COSINE * float(cosine) + words * coverage - of_paper
+                score = COSINE * float(cosine) / spread + words * coverage - of_paper
                 score += NUMBER if number and re.search(r"\d", text) else 0.0
                 score -= BOILERPLATE if not code and _BOILERPLATE.search(text) else 0.0
                 out.append(Evidence(hit, sentence.start, sentence.end, float(cosine), coverage, score))

@@ -121,7 +121,7 @@ class Retriever(BaseRetriever):
         spoken = self._best_sentences(candidates, vector)
         hubs = generation.hubs[rows, 0 if language(question) == "en" else 1].sum(axis=1)
         words, bm25, most = self._words(question, rows)
-        nats = math.log(max(2, generation.manifest.passages))
+        nats = generation.spread * math.log(max(2, generation.manifest.passages))
         cosines = generation.dense.cosines(vector, rows)
         for candidate, cosine, sentence, hub in zip(candidates, cosines, spoken, hubs, strict=True):
             candidate.cosine, candidate.sentence, candidate.hub = float(cosine), float(sentence), float(hub)
