@@ -7,7 +7,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 SHARED ?= ../shared
 
-.PHONY: run setup setup-tests test check lock clean help bench screenshots
+.PHONY: run setup setup-tests test check lock clean help bench bench-quality baseline screenshots
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -44,7 +44,7 @@ check: setup-tests  ## format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 test: check  ## set up, then everything that proves it: check, then the tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
@@ -52,6 +52,12 @@ lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
 
 bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a plain LlamaIndex starter
 	$(BIN)/python -m evals.speed $(SHARED)/data/corpora/icml2026.jsonl.gz
+
+bench-quality: setup-tests  ## the table of figures in docs/evals.md, beside words alone, vectors alone and both
+	$(BIN)/confab eval quality --shared $(SHARED) $(if $(INDEXES),--indexes $(INDEXES))
+
+baseline: setup  ## the baseline of the evaluation gate anew, after a change that is meant to move figures
+	$(BIN)/confab eval run sample --save evals/sets/sample_baseline --fresh
 
 screenshots: setup-tests  ## draw docs/page.png from the real page
 	$(BIN)/python -m tests.screenshot
