@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-LIST ?=
-HOST ?= 127.0.0.1
-PORT ?= 8000
 SHARED ?= ../shared
+# HOST and PORT count where they are given to make, not where a shell happens to export them.
+given = $(filter command%,$(origin $(1)))
+SERVE := $(if $(call given,HOST),--host $(HOST)) $(if $(call given,PORT),--port $(PORT))
 
 .PHONY: run setup setup-tests test check lock clean help bench bench-quality baseline screenshots
 
@@ -13,12 +13,12 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
 run: setup  ## set up, ingest the list that ships (or LIST=path), serve on http://127.0.0.1:8000
-ifeq ($(LIST),)
+ifeq ($(call given,LIST),)
 	@$(BIN)/confab ingest --if-empty ingest/lists/icml2026_sample.txt
 else
 	@$(BIN)/confab ingest --sync --lenient "$(LIST)"
 endif
-	@exec $(BIN)/confab serve --host $(HOST) --port $(PORT)
+	@exec $(BIN)/confab serve $(SERVE)
 
 setup: $(VENV)/ready  ## make the environment: .venv with the locked dependencies
 

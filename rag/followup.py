@@ -38,4 +38,4 @@ def standalone(question: str, history: Sequence[Turn]) -> str:
 def leans(question: str) -> bool:
     """Does it lean on what was said before?"""
     names = _NAMES.findall(question)
-    return bool(_LEANS.search(question)) if len(names) == 0 else len(query_words(question)) < LEANING
+    return bool(_LEANS.search(question)) if len(names) == 0 else len(set(query_words(question))) < LEANING

@@ -6,6 +6,7 @@ person types is words, not a program (FACTS 2).
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -111,7 +112,16 @@ class Lexical:
     def search_words(self, tokens: Sequence[str], k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
         if not tokens or (rows is not None and len(rows) == 0):
             return []
-        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, self._term(token)) for token in tokens])
+        said = Counter(tokens)
+        query = tantivy.Query.boolean_query(
+            [
+                (
+                    tantivy.Occur.Should,
+                    tantivy.Query.boost_query(self._term(token), times) if times > 1 else self._term(token),
+                )
+                for token, times in said.items()
+            ]
+        )
         if rows is None:
             return self._top(query, k)
         if len(rows) <= SMALL:

@@ -142,8 +142,8 @@ def words(text: str) -> list[str]:
 
 
 def query_words(text: str) -> list[str]:
-    """Search tokens of a question: its words without the ones that every question has, each once."""
-    tokens = list(dict.fromkeys(words(text)))
+    """Search tokens of a question, as often as they are said, without the words that every question has."""
+    tokens = words(text)
     telling = [token for token in tokens if token not in _STOPPED]
     return telling or tokens
 
