@@ -57,7 +57,8 @@ bench-quality: setup-tests  ## the table of figures in docs/evals.md, beside wor
 	$(BIN)/confab eval quality --shared $(SHARED) $(if $(INDEXES),--indexes $(INDEXES))
 
 baseline: setup  ## the baseline of the evaluation gate anew, after a change that is meant to move figures
-	$(BIN)/confab eval run sample --save evals/sets/sample_baseline --fresh
+	CONFAB_DATA_DIR=$(VENV)/baseline $(BIN)/confab ingest --sync ingest/lists/icml2026_sample.txt
+	CONFAB_DATA_DIR=$(VENV)/baseline $(BIN)/confab eval run sample --save evals/sets/sample_baseline --fresh
 
 screenshots: setup-tests  ## draw docs/page.png from the real page
 	$(BIN)/python -m tests.screenshot
