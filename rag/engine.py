@@ -20,6 +20,7 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import QueryBundle
 
 from rag import generate, prompts
+from rag.attributes import missing
 from rag.dense import forget_clients
 from rag.errors import Internal, ModelMismatch, NotFound, UpstreamError
 from rag.extract import Evidence, Extractor
@@ -258,7 +259,12 @@ class QueryEngine(BaseQueryEngine):
         """The gate: does the corpus speak of this at all?"""
         if not found.hits:
             return False
-        return self._confidence(served, asked, found) >= threshold(self._settings.abstain_below)
+        least = threshold(self._settings.abstain_below)
+        if least > 0 and missing(
+            asked, served.extractor.meant(asked, found.hits), authors_shown=self._chat is not None
+        ):
+            return False
+        return self._confidence(served, asked, found) >= least
 
     def _confidence(self, served: _Served, asked: str, found: Retrieval) -> float:
         support = served.extractor.support(asked, found.hits)

@@ -13,8 +13,8 @@ from rag.catalog import Sentence
 from rag.dense import Vectors
 from rag.gate import Support
 from rag.store import Generation
-from rag.text import language, query_words
-from rag.types import Hit
+from rag.text import language, query_words, words
+from rag.types import Hit, Paper
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ _ASKS_NUMBER = re.compile(
     re.I,
 )
 _NAME = re.compile(r"\b(?=\w*[A-Z0-9])\w*[A-Z]\w*[A-Z0-9]\w*|\b\w+-[A-Z0-9]\w*|\b\d[\d.,]*\d\b")
+_PROPER = re.compile(r"(?<=\w )[A-Z][a-z]{3,}\w*")
 _BOILERPLATE = re.compile(
     r"\b(?:codes?|data|datasets?|implementation|project page|models?|website|demo|checkpoints?)\b[^.]{0,80}"
     r"\b(?:available|released|open[- ]?sourced?|publicly|found at|https?:)|https?://|github\.com",
@@ -125,6 +126,15 @@ class Extractor:
         if vector is None or not len(generation.sentences):
             return np.zeros(len(rows), dtype=np.float32)
         return np.asarray(generation.sentences[rows.start : rows.stop].astype(np.float32) @ vector)
+
+    def meant(self, question: str, hits: Sequence[Hit]) -> list[Paper]:
+        """The papers that a question can be about: of the best three those that have its names, else all three."""
+        names = set(query_words(" ".join(_NAME.findall(question) + _PROPER.findall(question))))
+        best = [
+            (hit.paper, len(names & set(words(f"{hit.paper.title or ''} {hit.paper.abstract}")))) for hit in hits[:3]
+        ]
+        most = max((there for _, there in best), default=0)
+        return [paper for paper, there in best if there == most]
 
     def support(self, question: str, hits: Sequence[Hit]) -> Support:
         """What the gate reads, of the best three papers."""

@@ -6,6 +6,7 @@ reach is the measure (`rag.hubness`). A question passes where it is clearly near
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,8 +19,20 @@ COVERAGE = 1.0
 NAMES = 0.5
 THRESHOLD = 0.5
 WORDS_ALONE = 8.0
+SPOKEN_OF, UNSPOKEN = 0.4, 3.8
+"""Whether there is a paper on something, or a request: where no paper has this share of its words, it must be so much
+nearer."""
 LEAST_DEVIATION = 0.01
 """Strangers that all come equally near, as in a tiny collection, are no measure finer than this."""
+
+
+_WHETHER = re.compile(
+    r"^\s*(?:is|are) there (?:any |a |an |some )?(?:papers?|works?|stud(?:y|ies)|research)\b"
+    r"|^\s*(?:does|do|has|have|did) any (?:of the )?(?:papers?|works?|one)\b|^\s*which paper\b"
+    r"|^\s*what do (?:these|the) papers say\b"
+    r"|^\s*(?:please\s+)?(?:write|translate|compose|recommend|give me|tell me an?)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,15 @@ class Support:
 
 def confidence(question: str, support: Support, strangers: Mapping[str, tuple[float, float]]) -> float:
     """0 to 1: how sure that the corpus speaks of the question. `strangers` as the manifest has them."""
+    needed = DEVIATIONS
+    if _WHETHER.search(question) and support.coverage < SPOKEN_OF:
+        needed = UNSPOKEN
     if support.nearness is None:
         logit = WORDS_ALONE * (support.coverage + NAMES * support.names - 0.5)
     else:
         mean, deviation = strangers["latin" if language(question) == "en" else "cjk"]
         above = (support.nearness - mean) / max(deviation, LEAST_DEVIATION)
-        logit = STEEPNESS * (above + COVERAGE * support.coverage + NAMES * support.names - DEVIATIONS)
+        logit = STEEPNESS * (above + COVERAGE * support.coverage + NAMES * support.names - needed)
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
 
