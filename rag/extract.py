@@ -5,7 +5,7 @@ Nothing is said that does not stand in an abstract: a sentence of the answer is 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rag.catalog import Sentence
 from rag.dense import Vectors
 from rag.gate import Support
 from rag.store import Generation
-from rag.text import language, query_words, words
+from rag.text import language, plain, query_words, words
 from rag.types import Hit, Paper
 
 
@@ -129,7 +129,7 @@ class Extractor:
 
     def meant(self, question: str, hits: Sequence[Hit]) -> list[Paper]:
         """The papers that a question can be about: of the best three those that have its names, else all three."""
-        names = set(query_words(" ".join(_NAME.findall(question) + _PROPER.findall(question))))
+        names = _names(question)
         best = [
             (hit.paper, len(names & set(words(f"{hit.paper.title or ''} {hit.paper.abstract}")))) for hit in hits[:3]
         ]
@@ -138,18 +138,26 @@ class Extractor:
 
     def support(self, question: str, hits: Sequence[Hit]) -> Support:
         """What the gate reads, of the best three papers."""
-        names = set(query_words(" ".join(_NAME.findall(question))))
+        names, held = set(query_words(" ".join(_NAME.findall(plain(question))))), set[str]()
         best = Support()
         for hit in hits[:3]:
             spoken, head = self._spoken(hit)
             there = head.union(*(sentence.words.split() for sentence in spoken))
+            held |= there
             near = hit.signals.get("nearness")
             best = Support(
                 nearness=near if best.nearness is None or near is None else max(best.nearness, near),
                 coverage=max(best.coverage, hit.signals.get("coverage", 0.0)),
                 names=max(best.names, len(names & there) / len(names) if names else 0.0),
             )
-        return best
+        asked = _names(question)
+        return replace(best, known=len(asked & held), unknown=len(asked - held))
+
+
+def _names(question: str) -> set[str]:
+    """The search words of its names, numbers and capitalised words."""
+    readable = plain(question)
+    return set(query_words(" ".join(_NAME.findall(readable) + _PROPER.findall(readable))))
 
 
 def _few(ranked: list[Evidence], *, whole: bool) -> list[Evidence]:

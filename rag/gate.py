@@ -35,6 +35,10 @@ _WHETHER = re.compile(
 )
 
 
+_YES_NO = re.compile(r"^\s*(?:does|do|did|is|are|was|were|can|could|has|have)\b|\bsuch as\b", re.I)
+_AMONG = re.compile(r"^\s*(?:is|are|was|were)\b.*\b(?:among|one of|included|part of)\b", re.I)
+
+
 @dataclass(frozen=True)
 class Support:
     """What the best papers hold of a question.
@@ -42,16 +46,21 @@ class Support:
     `nearness`: cosine of the passage and of its best sentence, less hubness, as the second stage has it (None where
     no vector was searched with); `coverage`: the
     share of the question's words, weighted by idf, that one paper has (0 to 1); `names`: the share of its names
-    and numbers that the paper has, 0 where the question has none.
+    and numbers that the paper has, 0 where the question has none. `known` and `unknown` count the names that one of the
+    best papers has, and that none has.
     """
 
     nearness: float | None = None
     coverage: float = 0.0
     names: float = 0.0
+    known: int = 0
+    unknown: int = 0
 
 
 def confidence(question: str, support: Support, strangers: Mapping[str, tuple[float, float]]) -> float:
     """0 to 1: how sure that the corpus speaks of the question. `strangers` as the manifest has them."""
+    if support.unknown and (_AMONG if not support.known else _YES_NO).search(question):
+        return 0.0  # whether LUCID has a CUDA kernel is not told by a paper that speaks of LUCID alone
     needed = DEVIATIONS
     if _WHETHER.search(question) and support.coverage < SPOKEN_OF:
         needed = UNSPOKEN

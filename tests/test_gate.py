@@ -45,3 +45,31 @@ def test_no_nearer_than_a_stranger_is_below_the_threshold_and_far_nearer_above(
 def test_the_threshold_is_a_setting() -> None:
     assert threshold(0.0) == 0
     assert 0 < threshold(None) < 1
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "unknown", "told"),
+    [
+        ("Does LUCID come with a CUDA kernel?", 1, 1, False),
+        ("Does LUCID come with a kernel?", 1, 0, True),
+        ("Can CLIP-like classifiers be helped?", 0, 1, True),
+        ("Is Sokoban among the domains?", 0, 1, False),
+        ("Which methods, such as DINO, does CDNV compare?", 1, 1, False),
+        ("What does LUCID add to CUDA?", 1, 1, True),
+    ],
+)
+def test_whether_something_holds_of_a_name_is_not_told_by_papers_that_lack_the_name(
+    question: str, known: int, unknown: int, told: bool
+) -> None:
+    support = Support(nearness=2.0, coverage=0.8, names=1.0, known=known, unknown=unknown)
+    assert (confidence(question, support, {"latin": (0.7, 0.04), "cjk": (0.7, 0.04)}) >= 0.5) is told
+
+
+@pytest.mark.parametrize("question", ["Is there a paper on braille?", "Does any paper study braille?", "Write a poem."])
+def test_whether_there_is_a_paper_needs_its_words_or_much_more_nearness(question: str) -> None:
+    strangers = {"latin": (0.7, 0.04), "cjk": (0.7, 0.04)}
+    near = Support(nearness=0.7 + 2.5 * 0.04, coverage=0.1)
+    assert confidence("How do people read by touch?", near, strangers) >= 0.5
+    assert confidence(question, near, strangers) < 0.5
+    assert confidence(question, Support(nearness=near.nearness, coverage=0.6), strangers) >= 0.5
+    assert confidence(question, Support(nearness=0.7 + 5 * 0.04, coverage=0.1), strangers) >= 0.5
