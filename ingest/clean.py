@@ -1,6 +1,7 @@
 """Record -> Paper, or the reason why not. Pure.
 
-The abstract is kept verbatim (ends stripped, NUL removed): quotes are slices of it.
+The abstract is kept as its authors wrote it, LaTeX and Markdown too: quotes are slices of it. What was put around it
+on the way here (HTML, entities, invisible characters, wrapped lines) is taken away by `ingest.markup`.
 """
 
 import json
@@ -9,14 +10,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ingest import markup, names
+from ingest.judge import no_abstract, no_paper
 from ingest.record import Record, Rejected
-from rag.text import plain, venue_and_year
+from ingest.venue import canonical
+from rag.text import plain
 from rag.types import Paper, text_digest
 
-SHORTEST = 40
-"""Characters below which a text is no abstract (the shortest real one among 118,547 has 100)."""
 ID_DIGITS = 16
 OWN = ("id", "title", "abstract", "authors", "year", "venue", "url", "topic")
+TITLE_ONLY = "title_only"
+"""Mark (in `extra`) of a paper whose list gave no abstract: its title stands for it."""
 FIRST_WORDS = 10
 
 _VERB = (
@@ -30,36 +34,53 @@ _IN_BRACKETS = re.compile(rf"[^.()]{{3,120}}?\({_NAME}\)")
 """A name right after the verb, or the one in brackets after what is proposed."""
 
 
-def clean(record: Record, source: str) -> Paper | Rejected:
+class _NoPaper(ValueError):
+    """Read well, and no paper."""
+
+
+def clean(record: Record, source: str, *, keep_title_only: bool = False) -> Paper | Rejected:
     fields = record.fields
     try:
-        paper = _paper(fields)
+        paper = _paper(fields, keep_title_only)
         paper.model_dump_json()  # what is nested too deeply to be written is refused
         return paper
-    except (ValueError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:
         reason = str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else str(error)
-        named = {name: str(fields[name]) for name in ("id", "title") if isinstance(fields.get(name), (str, int))}
-        return Rejected(source=source, where=record.where, reason=reason, **named)
+        named = {name: _half(fields[name]) for name in ("id", "title") if isinstance(fields.get(name), (str, int))}
+        final = isinstance(error, _NoPaper)
+        return Rejected(source=source, where=record.where, reason=_half(reason), final=final, **named)
 
 
-def _paper(fields: dict[str, Any]) -> Paper:
-    abstract = _text(fields, "abstract") or ""
-    if len(abstract) < SHORTEST:
-        raise ValueError(f"no usable abstract ({len(abstract)} characters, at least {SHORTEST} expected)")
+def _half(value: Any) -> str:
+    """Text in which half characters are question marks."""
+    return str(value)[:500].encode("utf-8", "replace").decode()
+
+
+def _paper(fields: dict[str, Any], keep_title_only: bool) -> Paper:
     title = _text(fields, "title")
-    title = " ".join(title.split()) if title else None
-    venue, year = _venue(_text(fields, "venue"), _year(fields.get("year")))
+    title = markup.line(title) if title else None
+    venue = canonical(_text(fields, "venue"), _year(fields.get("year")))
+    if reason := no_paper(fields, title, venue.told):
+        raise _NoPaper(reason)
+    abstract = markup.tidy(_text(fields, "abstract") or "")
+    extra = {k: v for k, v in fields.items() if k not in OWN and v not in (None, "", [], {})}
+    if venue.told and "decision" not in extra:
+        extra["decision"] = venue.told
+    if reason := no_abstract(abstract):
+        if not keep_title_only or not title or reason.startswith("rubbish"):
+            raise ValueError(reason)
+        abstract, extra[TITLE_ONLY] = title, True
     return Paper(
         id=_id(fields.get("id")) or text_digest(abstract)[:ID_DIGITS],
         abstract=abstract,
         title=title or display_name(abstract),
         title_derived=title is None,
-        authors=_authors(fields.get("authors")),
-        venue=venue,
-        year=year,
+        authors=names.authors(fields.get("authors")),
+        venue=venue.name,
+        year=venue.year,
         url=_url(_text(fields, "url")),
         topic=_text(fields, "topic"),
-        extra=_extra({k: v for k, v in fields.items() if k not in OWN and v not in (None, "", [], {})}),
+        extra=_extra(extra),
     )
 
 
@@ -96,32 +117,12 @@ def _year(value: Any) -> int | None:
     if value is None or value == "":
         return None
     try:
-        year = int(str(value).strip())
+        year = int(re.sub(r"\.0$", "", str(value)[:100].strip()))  # 2026.0, as tables with gaps have it
     except ValueError:
         raise ValueError(f"year is {value!r:.60}; a year such as 2026 was expected") from None
     if not 1800 <= year <= 2200:
         raise ValueError(f"year is {year}; a year between 1800 and 2200 was expected")
     return year
-
-
-def _venue(name: str | None, year: int | None) -> tuple[str | None, int | None]:
-    if name is None:
-        return None, year
-    venue, named = venue_and_year(name)
-    if named is not None and year is not None and named != year:
-        return " ".join(name.split()), year  # two years: the venue keeps its own in its name
-    return venue, year if year is not None else named
-
-
-def _authors(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = value.split(";")
-    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
-        raise ValueError(f"authors is {value!r:.60}; a list of names was expected")
-    tidy = (" ".join((_text({"author": name}, "author") or "").split()) for name in value)
-    return tuple(name for name in tidy if name)
 
 
 def _url(value: str | None) -> str | None:

@@ -15,11 +15,13 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import MetadataMode, TextNode
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
+from pydantic import Field
 
-from ingest.clean import clean
+from ingest.gather import gather
 from ingest.plan import Plan, plan
-from ingest.read import source
-from ingest.record import Rejected
+from ingest.read.source import AS_FOUND
+from ingest.record import Reading, Rejected
+from ingest.report import Fate, fates
 from rag import catalog, dense, hubness, lexical
 from rag.errors import Corrupt, InputError, ModelMismatch, NoIndex
 from rag.models.embedding import Embedding, build
@@ -37,7 +39,10 @@ Progress = Callable[[str, int, int], None]
 
 
 class Report(Frozen):
-    """What an ingest did. `held` papers were to be dropped and were not, since a record could not be read."""
+    """What an ingest did. `held` papers were to be dropped and were not, since a record could not be read.
+
+    `records` says it record by record (for --report).
+    """
 
     generation: str | None
     read: int
@@ -52,12 +57,14 @@ class Report(Frozen):
     embedded: int
     seconds: float
     written: bool
+    records: tuple[Fate, ...] = Field(default=(), exclude=True, repr=False)
 
 
 def ingest(
     paths: Sequence[Path],
     settings: Settings,
     *,
+    how: Reading = AS_FOUND,
     sync: bool = False,
     lenient: bool = False,
     rebuild: bool = False,
@@ -68,17 +75,19 @@ def ingest(
     started, held = time.monotonic(), 0
     store = Store(settings)
     with store.writer():
-        papers, rejected = gather(paths)
+        came = gather(paths, how)
+        papers, rejected = came.papers, came.rejected
         if not papers and paths:
-            first = f": {rejected[0].where}: {rejected[0].reason}" if rejected else ""
+            first = f", {rejected[0].where}: {rejected[0].reason}" if rejected else ""
             raise InputError(f"no paper in {', '.join(map(str, paths))}{first}; nothing was changed")
         name, stored = _stored(store, rebuild_from_lists=rebuild and bool(paths))
         if name is None and not paths:
             raise NoIndex(f"there is no index in {store.root} to rebuild; make one with `confab ingest PATH`")
         known = stored.digests() if stored else {}
-        spared = {record.id for record in rejected if record.id}
+        broken = [record for record in rejected if not record.final]
+        spared = {record.id for record in broken if record.id}
         todo = plan(known, papers, sync=sync, spared=spared)
-        if todo.drop and not lenient and any(record.id is None for record in rejected):
+        if todo.drop and not lenient and any(record.id is None for record in broken):
             held = len(todo.drop)  # a line that cannot be read may be that of a paper that would be dropped
             todo = plan(known, papers)
         job = _Job(store, settings, build(settings), progress)
@@ -90,7 +99,7 @@ def ingest(
             name, embedded = job.run(kept, todo, parent=name, sources=[str(path) for path in paths])
         return Report(
             generation=name,
-            read=len(papers) + len(rejected),
+            read=came.read,
             added=len(todo.add),
             changed=len(todo.change),
             kept=len(todo.keep),
@@ -102,6 +111,7 @@ def ingest(
             embedded=embedded,
             seconds=round(time.monotonic() - started, 3),
             written=write,
+            records=fates(came, todo),
         )
 
 
@@ -119,19 +129,6 @@ def _stored(store: Store, *, rebuild_from_lists: bool) -> tuple[str | None, cata
         if rebuild_from_lists:
             return name, None
         raise
-
-
-def gather(paths: Sequence[Path]) -> tuple[list[Paper], list[Rejected]]:
-    """Every paper of the lists, and every record that is none with its reason."""
-    papers, rejected = [], []
-    for path in paths:
-        for record in source.read(path):
-            made = record if isinstance(record, Rejected) else clean(record, path.name)
-            if isinstance(made, Rejected):
-                rejected.append(made)
-            else:
-                papers.append(made)
-    return papers, rejected
 
 
 class _Job:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.clean import SHORTEST, clean, display_name
+from ingest.clean import clean, display_name
+from ingest.judge import SHORTEST
 from ingest.record import Record, Rejected
 from rag.types import Paper
 from tests.test_read import JSON
@@ -30,7 +31,7 @@ def refused(**fields: Any) -> Rejected:
 
 
 def test_an_abstract_is_kept_to_the_letter() -> None:
-    odd = "  We  keep\ttwo  blanks,\n$x^2$ and **marks**, ﬁ ligatures and 中文 as they are.\n"
+    odd = "  We  keep\ttwo  blanks, $x^2$ and **marks**, ﬁ ligatures and 中文 as they are.\n"
     assert made(abstract=odd).abstract == odd.strip()
 
 

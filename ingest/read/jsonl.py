@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line: `abstract`, where known `id title authors year venue url topic`; the rest is kept."""
+"""JSON Lines: an object a line."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ def read(text: str) -> Iterator[Record | tuple[str, str]]:
             continue
         where = f"line {number}"
         try:
-            fields: Any = json.loads(line, parse_constant=_refuse)
+            fields: Any = json.loads(line, parse_constant=refuse)
         except (ValueError, RecursionError) as error:
             yield where, f"not JSON: {error}"
             continue
@@ -24,5 +24,6 @@ def read(text: str) -> Iterator[Record | tuple[str, str]]:
             yield where, f"a JSON object was expected, this is a {type(fields).__name__}"
 
 
-def _refuse(name: str) -> float:
+def refuse(name: str) -> float:
+    """NaN and Infinity, which Python writes and JSON does not know."""
     raise ValueError(f"{name} is no JSON")
