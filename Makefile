@@ -25,8 +25,9 @@ setup: $(VENV)/ready  ## make the environment: .venv with the locked dependencie
 $(VENV)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Confab needs Python 3.11 or newer; found %s (set PYTHON=...)" % sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "Installing the locked packages into $(VENV) (about a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 setup-tests: $(VENV)/ready-tests
@@ -53,7 +54,7 @@ lock: $(VENV)/ready-tests  ## write the lock files anew from pyproject.toml
 bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a plain LlamaIndex starter
 	$(BIN)/python -m evals.speed $(SHARED)/data/corpora/icml2026.jsonl.gz
 
-bench-quality: setup-tests  ## the table of figures in docs/evals.md, beside words alone, vectors alone and both
+bench-quality: setup-tests  ## the tables of figures of the README: ranking, and answers
 	$(BIN)/confab eval quality --shared $(SHARED) $(if $(INDEXES),--indexes $(INDEXES))
 
 baseline: setup  ## the baseline of the evaluation gate anew, after a change that is meant to move figures

@@ -86,7 +86,9 @@ def _call(name: str, arguments: Sequence[str]) -> int:
         hint = f"did you mean `confab {close[0]}`?" if close else "`confab --help` lists the verbs"
         raise UsageError(f"there is no verb {name!r}; {hint}")
     room = importlib.import_module(verb.room)
-    parser = argparse.ArgumentParser(prog=f"confab {name}", description=verb.help[0].upper() + verb.help[1:] + ".")
+    parser = argparse.ArgumentParser(
+        prog=f"confab {name}", description=verb.help[0].upper() + verb.help[1:].rstrip(".") + "."
+    )
     room.add_arguments(parser)
     args = parser.parse_args(arguments)
     from rag.settings import load

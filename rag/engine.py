@@ -5,6 +5,7 @@ event loop; each question keeps the generation that it began with, so no answer 
 """
 
 import asyncio
+import re
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -224,7 +225,8 @@ class QueryEngine(BaseQueryEngine):
             async for event in self._say(served, question, asked, found, said):
                 yield event
         if not said.text:
-            said.text = prompts.decline(language(question.text))
+            none = not found.hits and not question.filter.empty
+            said.text = (prompts.no_match if none else prompts.decline)(language(question.text))
             yield Said(text=said.text)
         yield Answer(
             id=answer_id,
@@ -257,7 +259,7 @@ class QueryEngine(BaseQueryEngine):
 
     def _speaks_of(self, served: _Served, asked: str, found: Retrieval) -> bool:
         """The gate: does the corpus speak of this at all?"""
-        if not found.hits:
+        if not found.hits or not re.search(r"\w", asked):
             return False
         least = threshold(self._settings.abstain_below)
         if least > 0 and missing(

@@ -35,6 +35,8 @@ _WHETHER = re.compile(
 )
 
 
+_BARE = re.compile(r"[A-Za-z0-9 ,/-]{1,60}$")
+"""A few bare words are a topic: is there a paper on it?"""
 _YES_NO = re.compile(r"^\s*(?:does|do|did|is|are|was|were|can|could|has|have)\b|\bsuch as\b", re.I)
 _AMONG = re.compile(r"^\s*(?:is|are|was|were)\b.*\b(?:among|one of|included|part of)\b", re.I)
 
@@ -62,7 +64,7 @@ def confidence(question: str, support: Support, strangers: Mapping[str, tuple[fl
     if support.unknown and (_AMONG if not support.known else _YES_NO).search(question):
         return 0.0  # whether LUCID has a CUDA kernel is not told by a paper that speaks of LUCID alone
     needed = DEVIATIONS
-    if _WHETHER.search(question) and support.coverage < SPOKEN_OF:
+    if support.coverage < SPOKEN_OF and (_WHETHER.search(question) or _BARE.match(question)):
         needed = UNSPOKEN
     if support.nearness is None:
         logit = WORDS_ALONE * (support.coverage + NAMES * support.names - 0.5)

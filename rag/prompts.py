@@ -24,6 +24,15 @@ DECLINE = {
 }
 """What a reader is told where nothing is found: one fixed sentence a language."""
 
+NO_MATCH = {
+    "en": "No paper in this collection matches the filters.",
+    "zh": "本论文集中没有符合筛选条件的论文。",
+    "zh-Hant": "本論文集中沒有符合篩選條件的論文。",
+    "ja": "この論文集には、条件に合う論文がありません。",
+    "ko": "이 논문 모음에는 조건에 맞는 논문이 없습니다.",
+}
+"""What a reader is told where the filters leave nothing to search."""
+
 LANGUAGES = {"en": "English", "zh": "Chinese", "zh-Hant": "Traditional Chinese", "ja": "Japanese", "ko": "Korean"}
 STAND_IN = "0f" * 8  # as long as a delimiter, where tokens are counted before one is drawn
 HISTORY_TURNS = 6
@@ -103,6 +112,11 @@ def condense(history: Sequence[Turn], question: str) -> Said:
 def decline(language: str) -> str:
     """The fixed sentence of a language, English where there is none."""
     return DECLINE.get(language) or DECLINE.get(language.split("-")[0], DECLINE["en"])
+
+
+def no_match(language: str) -> str:
+    """The same where the filters leave nothing."""
+    return NO_MATCH.get(language) or NO_MATCH.get(language.split("-")[0], NO_MATCH["en"])
 
 
 def fingerprint() -> str:

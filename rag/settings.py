@@ -80,7 +80,9 @@ class Settings(BaseModel):
         {}, description='Price per million tokens: `{"model": [prompt, completion]}`. Unpriced models cost `null`.'
     )
     top_k: int = Field(8, ge=1, le=50, description="Papers retrieved for a question.")
-    legs: Literal["hybrid", "dense", "lexical"] = Field("hybrid", description="Search legs in use.")
+    legs: Literal["hybrid", "dense", "lexical"] = Field(
+        "hybrid", description="Search legs in use: `hybrid`, `dense` or `lexical`."
+    )
     sentence_stage: bool = Field(True, description="Second stage: candidates scored again by their best sentence.")
     abstain_below: Number = Field(
         None, description="Evidence below which Confab abstains (calibrated default where unset; 0 never abstains)."

@@ -107,7 +107,7 @@ class Store:
         """The same. Raises NoIndex before the first ingest, Corrupt where the folder is gone."""
         name = self.current()
         if name is None:
-            raise NoIndex(f"there is no index in {self.root}; make one with `confab ingest PATH`")
+            raise NoIndex(f"there is no index in {self.root.absolute()}; make one with `confab ingest PATH`")
         if not (self._home / name / "manifest.json").is_file():
             raise Corrupt(
                 f"{self.root}/CURRENT names {name!r}, which is not there; `confab index rollback` serves an older "
@@ -264,6 +264,8 @@ class Store:
         """Make an older generation current: the named one, else the one before the current."""
         names, current = self.names(), self.current()
         if name is None:
+            if not names:
+                raise NoIndex(f"there is no index in {self.root.absolute()}; make one with `confab ingest PATH`")
             before = [n for n in names if current is None or n < current]
             if not before:
                 raise UsageError(f"there is no generation before {current}; `confab index list` shows those there are")

@@ -383,3 +383,13 @@ def test_its_retriever_serves_another_query_engine(engine: QueryEngine) -> None:
     synthesizer = get_response_synthesizer(response_mode=ResponseMode.COMPACT, llm=MockLLM())
     theirs = RetrieverQueryEngine(retriever, response_synthesizer=synthesizer).query("LipoPU")
     assert [node.node_id for node in theirs.source_nodes] == [node.node_id for node in nodes]
+
+
+def test_filters_that_leave_nothing_are_named_as_the_reason(engine: QueryEngine) -> None:
+    answer = asyncio.run(engine.answer(Question(text="What is EntQuant?", filter=Filter(venue="COLT"))))
+    assert (answer.answered, answer.answer, answer.retrieved) == (False, prompts.no_match("en"), ())
+
+
+@pytest.mark.parametrize("text", ["???", "😀", "…"])
+def test_what_has_no_word_is_declined(engine: QueryEngine, text: str) -> None:
+    assert not asyncio.run(engine.answer(Question(text=text))).answered

@@ -51,3 +51,16 @@ def test_any_history_can_be_carried_and_never_much_of_it(question: str, history:
     alone = standalone(question, history)
     assert alone.endswith(question)
     assert len(alone) <= len(question) + 2 * CARRIED + 3 * max((len(t.content) for t in history), default=0) + 10
+
+
+@pytest.mark.parametrize("question", ["What is EntQuant?", "Now tell me about EntQuant", "EntQuant 是什么？"])
+def test_a_question_with_a_name_of_its_own_is_not_dragged_back(question: str) -> None:
+    assert standalone(question, HISTORY) == question
+
+
+def test_what_about_another_name_takes_over_what_was_asked_but_not_of_whom() -> None:
+    history = talk("How much does COFT reduce bias?", "COFT reduces it by 38 % [1].")
+    alone = standalone("and what about FLAME?", history)
+    assert "reduce bias" in alone
+    assert "COFT" not in alone
+    assert alone.endswith("and what about FLAME?")

@@ -65,7 +65,9 @@ def test_whether_something_holds_of_a_name_is_not_told_by_papers_that_lack_the_n
     assert (confidence(question, support, {"latin": (0.7, 0.04), "cjk": (0.7, 0.04)}) >= 0.5) is told
 
 
-@pytest.mark.parametrize("question", ["Is there a paper on braille?", "Does any paper study braille?", "Write a poem."])
+@pytest.mark.parametrize(
+    "question", ["Is there a paper on braille?", "Does any paper study braille?", "Write a poem.", "braille reading"]
+)
 def test_whether_there_is_a_paper_needs_its_words_or_much_more_nearness(question: str) -> None:
     strangers = {"latin": (0.7, 0.04), "cjk": (0.7, 0.04)}
     near = Support(nearness=0.7 + 2.5 * 0.04, coverage=0.1)

@@ -63,6 +63,7 @@ export function openSource(list, number, from) {
   const head = list.querySelector(`#source-${number} .card-head`);
   head.focus({ preventScroll: true });
   head.closest("li").scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+  showQuote(head.closest("li"));
   head.onkeydown = (event) => event.key === "Escape" && from.isConnected && from.focus();
 }
 
@@ -74,6 +75,12 @@ function setOpen(item, open) {
   if (open && !body.hasChildNodes()) fill(body, item.quotes);
 }
 
+/** Bring the quoted words into view: on a phone the abstract is longer than the screen. */
+function showQuote(place) {
+  const quote = place.querySelector(".card-body:not([hidden]) mark");
+  if (quote) quote.scrollIntoView({ block: "center", behavior: calm() ? "auto" : "smooth" });
+}
+
 async function fill(body, quotes) {
   body.replaceChildren(make("p", "quiet", text.opening));
   try {
@@ -83,6 +90,7 @@ async function fill(body, quotes) {
     const told = quotes.map((one) => make("p", "abstract", make("mark", "", readable(one.quote))));
     body.replaceChildren(make("p", "quiet", text.noAbstract), ...told);
   }
+  showQuote(body.parentElement);
 }
 
 /** The abstract with every quote marked. Offsets count code points, JavaScript's strings UTF-16 units. */

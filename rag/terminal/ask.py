@@ -43,10 +43,14 @@ async def _ask(settings: Settings, question: Question) -> Answer:
 
 def _readable(answer: Answer) -> str:
     lines = [answer.answer, ""]
+    numbers: dict[str, list[int]] = {}
     for citation in answer.citations:
-        paper = citation.paper
+        numbers.setdefault(citation.paper.id, []).append(citation.number)
+    papers = {citation.paper.id: citation.paper for citation in answer.citations}
+    for paper_id, paper in papers.items():
         where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-        lines += [f"[{citation.number}] {paper.title} ({where or 'no venue'}; confab show {paper.id})"]
+        marks = "".join(f"[{number}]" for number in numbers[paper_id])
+        lines += [f"{marks} {paper.title} ({where or 'no venue'}; confab show {paper.id})"]
     if answer.nearest:
         lines += ["Nearest papers (reading, not sources):", *(f"  {p.title} ({p.id})" for p in answer.nearest)]
     if answer.dropped:
