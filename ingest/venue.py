@@ -42,7 +42,7 @@ _VENUE = {
     name: re.compile(rf"{_BEFORE}(?:{spelling})(?:\.cc)?(?=$|[\s/,(:'’-])[\s,(:'’/-]*", re.I)
     for name, spelling in NAMES.items()
 }
-_YEAR = re.compile(r"\(?((?:19|20)\d\d)\)?(?!\d)[\s,:)/-]*|['’]?(\d\d)(?=$|\s)[\s,:)-]*")
+_YEAR = re.compile(r"\(?((?:19|20)\d\d)\)?(?!\d)[\s,:)/-]*|(?<=['’])(\d\d)(?=$|\s)[\s,:)-]*")
 _TRACK = re.compile(
     r"(?:conference[ /]*)?(regular|oral|poster|spotlight(?: poster)?|notable[- ]top[- ]\d+%|long|short|main(?: track)?"
     r"|accept(?:ed)?(?: *\([\w ]+\))?|withdrawn(?: submission)?|(?:desk )?rejected(?: submission)?|submission"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ingest.clean import clean, display_name
 from ingest.judge import SHORTEST
+from ingest.markup import tidy
 from ingest.record import Record, Rejected
 from rag.types import Paper
 from tests.test_read import JSON
@@ -134,3 +135,145 @@ def test_any_record_becomes_a_paper_that_can_be_written_or_a_refusal(fields: dic
 )  # fmt: skip
 def test_a_paper_without_title_is_shown_by_what_it_proposes_or_its_first_words(abstract: str, name: str) -> None:
     assert display_name(abstract) == name
+
+
+# what was put around a text on its way
+
+
+@pytest.mark.parametrize(
+    ("raw", "meant"),
+    [
+        ("<p>One <strong>b</strong> and <em>i</em>.</p>\n<p>Two <code>c</code>.</p>", "One **b** and *i*.\n\nTwo `c`."),
+        ("a &lt; b &amp;amp; c &amp;lt; d &#x27;e&#39;", "a < b & c < d 'e'"),
+        ("&lt;p&gt;escaped&lt;/p&gt;", "escaped"),
+        ("AT&T, R&D and ?a=1&copy=2 stay", "AT&T, R&D and ?a=1&copy=2 stay"),
+        ("$a<b$ and <think> and x<p and y>z", "$a<b$ and <think> and x<p and y>z"),
+        ("H<sub>2</sub>O at 10<sup>-5</sup>, the 1<sup>st</sup>", "H2O at 10^{-5}, the 1st"),
+        ('see <a href="https://a.org/x">the code</a>', "see [the code](https://a.org/x)"),
+        ('see <a href="https://a.org/x">https://a.org/x</a>', "see https://a.org/x"),
+        ("<jats:p>Abstracts of <jats:italic>Crossref</jats:italic></jats:p>", "Abstracts of *Crossref*"),
+        ("one<br>two<br/><br/>three", "one two\n\nthree"),
+        ("<ul><li>one</li><li>two</li></ul>", "- one\n\n- two"),
+        ("\ufeffin\xadvis\u200bible\x07 state-of-the\x02art", "invisible state-of-the-art"),
+        ("a line\r\nand its end\r\n\r\na paragraph", "a line and its end\n\na paragraph"),
+        ("hard\n  wrapped\n lines of pre-\ntraining", "hard wrapped lines of pre-training"),
+        ("we show:\n- one\n- two\n1. three", "we show:\n- one\n- two\n1. three"),
+        ("中文\n摘要", "中文摘要"),
+        ("e\u0301tude", "étude"),
+        (
+            r"HiR$^2$ and $\sqrt{x}$, **f**eature \textbf{b} \url{u}~\%",
+            r"HiR$^2$ and $\sqrt{x}$, **f**eature \textbf{b} \url{u}~\%",
+        ),
+    ],
+)
+def test_debris_goes_and_what_was_meant_stays(raw: str, meant: str) -> None:
+    assert tidy(raw) == meant
+    assert tidy(meant) == meant
+    assert made(abstract=f"{ABSTRACT}\n\n{raw}").abstract == f"{ABSTRACT}\n\n{meant}"
+
+
+def test_a_title_is_one_line_without_markup() -> None:
+    assert made(title="A <i>nice</i>\n  title &amp; more").title == "A *nice* title & more"
+
+
+# authors
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("Ann Lee; Bo Wu", ("Ann Lee", "Bo Wu")),
+        ("Ann Lee|Bo Wu", ("Ann Lee", "Bo Wu")),
+        ("Ann Lee, Bo Wu, Cy Tan", ("Ann Lee", "Bo Wu", "Cy Tan")),
+        ("Ann Lee, Bo Wu", ("Ann Lee", "Bo Wu")),
+        ("Ann Lee and Bo Wu", ("Ann Lee", "Bo Wu")),
+        ("Ann Lee, Bo Wu and Cy Tan", ("Ann Lee", "Bo Wu", "Cy Tan")),
+        ("Ann Lee, Bo Wu, and Cy Tan", ("Ann Lee", "Bo Wu", "Cy Tan")),
+        ("Lee, Ann and van Tan, Cy", ("Ann Lee", "Cy van Tan")),
+        ("Lee, Ann", ("Ann Lee",)),
+        ("Lee, A., Wu, B. C.", ("A. Lee", "B. C. Wu")),
+        ("Liu R., Adler D.G.", ("Liu R.", "Adler D.G.")),
+        ("['Ann Lee', 'Bo Wu']", ("Ann Lee", "Bo Wu")),
+        ('["Ann Lee"]', ("Ann Lee",)),
+        ([{"name": "Ann Lee"}, {"fullname": "Bo Wu"}], ("Ann Lee", "Bo Wu")),
+        ([{"given": "Ann", "family": "Lee"}, {"author": {"display_name": "Bo Wu"}}], ("Ann Lee", "Bo Wu")),
+        (["Ann Lee*", r"C. Bal\'azs"], ("Ann Lee", "C. Balázs")),
+    ],
+)
+def test_authors_are_names_however_they_are_given(given: Any, names: tuple[str, ...]) -> None:
+    assert made(authors=given).authors == names
+
+
+# is it a paper?
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"status": "Withdraw"}, "withdrawn"),
+        ({"decision": "Reject"}, "rejected"),
+        ({"decision": "Desk Rejected"}, "desk-rejected"),
+        ({"venue": "ICLR 2025 Conference Withdrawn Submission"}, "withdrawn"),
+        ({"title": "RETRACTED: Pruning"}, "retracted"),
+        ({"event_type": "Invited Talk"}, "no paper but another event"),
+        ({"title": "Conference on Learning Theory 2025: Preface"}, "front matter"),
+        ({"section": "Preface"}, "front matter"),
+    ],
+)
+def test_what_was_read_well_and_is_no_paper_is_set_aside_for_good(fields: dict[str, Any], reason: str) -> None:
+    rejected = refused(**fields)
+    assert reason in rejected.reason
+    assert rejected.final
+
+
+@pytest.mark.parametrize(
+    "abstract",
+    ["test", "a" * 60, "test " * 30, "1234 5678 " * 10, "No abstract available for this paper, sadly so.", "..." * 40],
+)
+def test_rubbish_is_no_abstract(abstract: str) -> None:
+    rejected = refused(abstract=abstract)
+    assert "no usable abstract" in rejected.reason or "rubbish" in rejected.reason
+    assert not rejected.final
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"decision": "Accept (poster)"}, {"event_type": "Spotlight Poster"}, {"status": "Active"},
+     {"title": "Rejection Sampling"}, {"title": "Prefaces of Books, Counted"}],
+)  # fmt: skip
+def test_papers_that_only_sound_like_none_are_kept(fields: dict[str, Any]) -> None:
+    assert made(**fields).abstract == ABSTRACT
+
+
+def test_a_title_stands_for_an_abstract_only_where_one_asks_for_it() -> None:
+    record = Record(where="line 1", fields={"title": "Pruning for Free", "id": "a"})
+    assert isinstance(clean(record, "list"), Rejected)
+    paper = clean(record, "list", keep_title_only=True)
+    assert isinstance(paper, Paper)
+    assert (paper.abstract, paper.title, paper.extra) == ("Pruning for Free", "Pruning for Free", {"title_only": True})
+
+
+# venues
+
+
+@pytest.mark.parametrize(
+    ("said", "venue", "year", "decision"),
+    [
+        ("NIPS 2017", "NeurIPS", 2017, None),
+        ("ICML'26", "ICML", 2026, None),
+        ("Advances in Neural Information Processing Systems 30", "NeurIPS", None, None),
+        ("Proceedings of the 36th International Conference on Machine Learning", "ICML", None, None),
+        ("Proceedings of Thirty Eighth Conference on Learning Theory", "COLT", None, None),
+        ("ICLR 2026 Poster", "ICLR", 2026, "Poster"),
+        ("ICML 2026 regular", "ICML", 2026, "regular"),
+        ("ICML.cc/2026/Conference", "ICML", 2026, None),
+        ("The Thirteenth International Conference on Learning Representations", "ICLR", None, None),
+        ("ICML 2026 Workshop", "ICML 2026 Workshop", None, None),
+        ("arXiv.org", "arXiv", None, None),
+        ("Journal of Odd Results 2020", "Journal of Odd Results", 2020, None),
+        ("Altitude Letters", "Altitude Letters", None, None),
+    ],
+)
+def test_a_venue_has_one_name(said: str, venue: str, year: int | None, decision: str | None) -> None:
+    paper = made(venue=said)
+    assert (paper.venue, paper.year, paper.extra.get("decision")) == (venue, year, decision)

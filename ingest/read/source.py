@@ -17,6 +17,9 @@ from rag.errors import ConfabError, InputError, NotFound
 LARGEST = 4_000_000_000
 RATIO = 200
 """Text compresses ten times, a bomb a thousand times."""
+BEGINS = {"plain": "\n\n", "csv": "\n", "tsv": "\n", "bibtex": "@", "ris": "\nTY", "wos": "\nPT ", "pubmed": "\nPMID",
+          "endnote": "\n%0 "}  # fmt: skip
+"""What begins an entry, to count entries by before they are read."""
 CROWD, SHORTEST_ENTRY = 20_000, 20
 """Entries, and characters an entry, below which a longer file is refused."""
 
@@ -81,7 +84,7 @@ def read_bytes(raw: bytes, name: str, how: Reading = AS_FOUND) -> Iterator[Recor
         raise InputError(f"{name} is empty; expected a paper list (text, JSON, CSV, BibTeX, RIS ...)")
     form = how.form if how.form and how.form in READERS else detect.form(text, how.mapping, name)
     try:
-        _refuse_crowd(text.count("\n") if form in ("csv", "tsv") else text.count("@") if form == "bibtex" else 0, text)
+        _refuse_crowd(text.count(BEGINS[form]) if form in BEGINS else 0, text)
         for number, entry in enumerate(READERS[form](text, how.mapping)):
             _refuse_crowd(number, text)
             yield _entry(entry, name, how, whole)

@@ -88,12 +88,21 @@ def _records(
             continue
         while len(row) > len(names) and not row[-1].strip():
             row.pop()
+        if at >= len(lines) and at - begin > 2 and _open(lines[begin:], reader.dialect.delimiter):
+            yield where, "a quote is opened and never closed"
+            return begin + 1
         if len(row) == len(names):
             named = zip(names, row, strict=True)
             cells = {name: None if cell.strip() in MISSING else cell for name, cell in named if name}
             yield Record(where=where, fields=cells)
-        elif at >= len(lines) and at - begin > 2:
-            yield where, f"{len(row)} columns where the header has {len(names)}: a quote is opened and never closed"
-            return begin + 1
         else:
             yield where, f"{len(row)} columns where the header has {len(names)}"
+
+
+def _open(lines: list[str], mark: str) -> bool:
+    """Whether a row that runs to the end of the file has a quote that is not closed there."""
+    try:
+        list(csv.reader((line + "\n" for line in lines), delimiter=mark, strict=True))
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
