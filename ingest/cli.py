@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag.errors import InputError, UsageError
 from rag.settings import Settings
-from rag.store import current_name
+from rag.store import Store, current_name
 
 if TYPE_CHECKING:
     from ingest.job import Progress, Report
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     how = _reading(args.format, args.map, args.keep_title_only)
     if args.check:
         return _check(args, how)
+    Store(settings).refuse_if_busy()
     from ingest.job import ingest  # takes a second to load
 
     with _progress() as progress:

@@ -6,11 +6,12 @@ import importlib
 import io
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rag.errors import ConfabError, UsageError
+from rag.errors import ConfabError, Corrupt, StorageError, UsageError
 
 
 class Verb(NamedTuple):
@@ -37,7 +38,8 @@ EXIT_CODES = """exit codes:
   1  a bug, or doctor found ills  6  the index is missing or unusable
   2  wrong usage or setting       7  another process is writing
   3  some input was not usable    8  a model or server we call failed
-  4  not found                  130  interrupted"""
+  4  not found                    9  the disk is full or failed
+                                130  interrupted"""
 
 
 def usage() -> str:
@@ -59,12 +61,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except ConfabError as error:
         return _complain(error, "--json" in arguments)
+    except sqlite3.OperationalError as error:
+        return _complain(_of_storage(error), "--json" in arguments)
+    except sqlite3.DatabaseError as error:
+        return _complain(_torn(error), "--json" in arguments)
     except KeyboardInterrupt:
         print("confab: interrupted; what was served before is served still", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _complain(_of_storage(error), "--json" in arguments)
+
+
+def _of_storage(error: Exception) -> StorageError:
+    why = getattr(error, "strerror", None) or str(error)
+    return StorageError(
+        f"the disk or a file failed: {why}; what was served is served still. Make room (`confab index purge` removes "
+        "old generations) or set CONFAB_DATA_DIR to another disk, and run it again: no vector is computed twice"
+    )
+
+
+def _torn(error: Exception) -> Corrupt:
+    return Corrupt(
+        f"the index cannot be read ({error}); `confab index verify` tells what is torn, `confab index rollback` serves "
+        "an older generation, `confab ingest --rebuild PATH` makes a new one"
+    )
 
 
 def _answer(arguments: Sequence[str]) -> int:

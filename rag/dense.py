@@ -6,6 +6,7 @@ in row order, are multiplied exactly, because Chroma's cost of a filter is linea
 """
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ Ranked = list[tuple[int, float]]
 """(row, cosine), best first; equal cosines by row."""
 
 # e5's vectors lie in a narrow cone, which costs the graph recall at Chroma's defaults (0.9916); these give 0.998.
+_UNWRITABLE = re.compile(r"readonly|read-only|disk is full|no space left|unable to open database", re.I)
+"""Chroma writes when it opens its files, also to read them (FACTS 1.8)."""
 GRAPH = {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}
 
 
@@ -88,6 +91,20 @@ def _server(settings: Settings) -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def _torn() -> Iterator[None]:
+    """A query that local files cannot answer: they are torn."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.startswith("chromadb"):
+            raise Corrupt(
+                f"Chroma cannot read its files ({str(error)[:200]}); run `confab index verify`, or `confab ingest "
+                "--rebuild` to make them again from the catalog"
+            ) from error
+        raise
+
+
 def forget_clients() -> None:
     """Chroma keeps every client of a process alive; let go of those that nobody else holds (FACTS 1.1)."""
     from chromadb.api.shared_system_client import SharedSystemClient
@@ -132,11 +149,17 @@ class Dense:
 
     def __init__(self, folder: Path, name: str, vectors: Vectors, settings: Settings) -> None:
         self._vectors, self._settings = vectors, settings
+        self._collection: Any = None
+        self.without_graph: str | None = None
+        """Why Chroma could not be opened where it may not write; the exact product over all rows stands in."""
         try:
             self._collection = connect(folder, settings).get_collection(name, embedding_function=None)
         except ConfabError:
             raise
         except Exception as error:
+            if settings.chroma_url is None and _UNWRITABLE.search(str(error)):
+                self._collection, self.without_graph = None, str(error)[:200]
+                return
             missing = type(error).__name__ == "NotFoundError"
             ill = f"has no collection {name!r}" if missing else f"cannot open {name!r} ({str(error)[:200]})"
             raise Corrupt(
@@ -152,17 +175,21 @@ class Dense:
             )
 
     def count(self) -> int:
-        with _server(self._settings):
+        if self._collection is None:
+            return len(self._vectors)
+        with _server(self._settings), _torn():
             return int(self._collection.count())
 
     def search(self, vector: Vectors, k: int, rows: NDArray[np.int64] | None = None) -> Ranked:
         """The `k` nearest passages among `rows` (all where None)."""
+        if rows is None and self._collection is None:
+            rows = np.arange(len(self._vectors), dtype=np.int64)
         if rows is not None:
             return self._exact(vector, k, rows)
         k = min(k, len(self._vectors))
         if k == 0:
             return []
-        with _server(self._settings):
+        with _server(self._settings), _torn():
             found = self._collection.query(query_embeddings=vector[None, :], n_results=k, include=[])
         # the graph tells who is near; the cosine is computed again, so that equal vectors tie and order is stable
         near = np.array(sorted(int(i) for i in found["ids"][0]), dtype=np.int64)

@@ -10,6 +10,7 @@
     │   ├── ModelMismatch              503     6  built with another embedding model
     │   └── Corrupt                    503     6  files do not match their manifest
     ├── Busy                           503     7  another writer holds the lock, or all places are taken
+    ├── StorageError                   503     9  the disk is full, or a file cannot be read or written
     ├── UpstreamError                  502     8  a model or server we call failed
     │   └── UpstreamTimeout            504     8  it was too slow
     └── Internal                       500     1  ours: a bug
@@ -76,6 +77,12 @@ class Busy(ConfabError):
     status = 503
     exit_code = 7
     title = "Busy"
+
+
+class StorageError(ConfabError):
+    status = 503
+    exit_code = 9
+    title = "The disk or a file failed"
 
 
 class UpstreamError(ConfabError):

@@ -36,7 +36,9 @@ async def stream(
     sources = prompts.fit(prompts.sources(hits), settings.prompt_tokens, count_tokens)
     fence = secrets.token_hex(8)  # no text in a source can know it, and so none can close its fence
     said = prompts.answer(question.text, question.history, sources, fence, language(question.text))
-    checker = Checker(sources, f"{question.text}\n{asked}", refusal=prompts.REFUSAL)
+    # the reader's own words alone: a rewritten question is the model's, and would let it vouch for itself
+    own = [turn.content for turn in question.history if turn.role == "user"]
+    checker = Checker(sources, "\n".join((*own, question.text)), refusal=prompts.REFUSAL)
     finished: Finished | None = None
     async with aclosing(model.stream(_messages(said), calls=calls)) as pieces:
         async for piece in pieces:

@@ -6,6 +6,8 @@ person types is words, not a program (FACTS 2).
 """
 
 import math
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -63,12 +65,25 @@ class Lexical:
     """The words of one generation, opened to be read."""
 
     def __init__(self, folder: Path) -> None:
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
-            self._index = _register(tantivy.Index.open(str(folder)))
-        except ValueError as error:
+            self._index = _register(self._opened(folder))
+        except (ValueError, OSError) as error:
             raise Corrupt(f"the word index of {folder.parent.name} cannot be opened ({error})") from error
         self._schema = self._index.schema
         self._searcher = self._index.searcher()
+
+    def _opened(self, folder: Path) -> tantivy.Index:
+        """tantivy takes a lock to open its files; where they may not be written, a copy is opened."""
+        try:
+            return tantivy.Index.open(str(folder))
+        except ValueError as error:
+            if "Failed to acquire Lockfile" not in str(error):
+                raise
+        self._copy = tempfile.TemporaryDirectory(prefix="confab-words-")
+        copy = Path(self._copy.name) / "words"
+        shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+        return tantivy.Index.open(str(copy))
 
     def count(self) -> int:
         return int(self._searcher.num_docs)

@@ -8,6 +8,7 @@ in the cli rooms and handed down as values; they never build anything.
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -42,6 +43,9 @@ Text = Annotated[str | None, BeforeValidator(_none_if_blank)]
 Number = Annotated[float | None, BeforeValidator(_none_if_blank)]
 
 
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,9 +69,9 @@ class Settings(BaseModel):
         None,
         description="Its address, for vLLM, Ollama, llama.cpp and others (OpenAI's own where unset).",
     )
-    chat_first_token_seconds: float = Field(30, gt=0, description="Longest wait for a model's first token.")
-    chat_idle_seconds: float = Field(15, gt=0, description="Longest silence between two tokens.")
-    chat_total_seconds: float = Field(120, gt=0, description="Longest time for one answer of the model.")
+    chat_first_token_seconds: float = Field(30, gt=0, le=86_400, description="Longest wait for a model's first token.")
+    chat_idle_seconds: float = Field(15, gt=0, le=86_400, description="Longest silence between two tokens.")
+    chat_total_seconds: float = Field(120, gt=0, le=86_400, description="Longest time for one answer of the model.")
     chat_max_calls: int = Field(3, ge=1, le=3, description="Most calls to the model's server for one question.")
     prompt_tokens: int = Field(6000, ge=500, description="Token budget for the abstracts shown to the model.")
     answer_tokens: int = Field(800, ge=50, description="Most tokens the model may say in one answer.")
@@ -76,7 +80,7 @@ class Settings(BaseModel):
     )
     judge_base_url: Text = Field(None, description="Its server, where it is not OPENAI_BASE_URL.")
     judge_api_key: Secret = Field(None, description="Its key, where it is not OPENAI_API_KEY.")
-    prices: Annotated[dict[str, tuple[float, float]], BeforeValidator(_decode)] = Field(
+    prices: Annotated[dict[str, tuple[Price, Price]], BeforeValidator(_decode)] = Field(
         {}, description='Price per million tokens: `{"model": [prompt, completion]}`. Unpriced models cost `null`.'
     )
     top_k: int = Field(8, ge=1, le=50, description="Papers retrieved for a question.")
@@ -85,7 +89,11 @@ class Settings(BaseModel):
     )
     sentence_stage: bool = Field(True, description="Second stage: candidates scored again by their best sentence.")
     abstain_below: Number = Field(
-        None, description="Evidence below which Confab abstains (calibrated default where unset; 0 never abstains)."
+        None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="Evidence below which Confab abstains (calibrated default where unset; 0 never abstains).",
     )
     chroma_url: Text = Field(None, description="Chroma server that holds the vectors, in place of the data folder.")
     chroma_api_key: Secret = Field(None, description="Key for Chroma Cloud.")
@@ -152,7 +160,12 @@ def _explain(error: ValidationError) -> str:
 def shown(settings: Settings) -> dict[str, Any]:
     """Name -> value of every setting, secrets masked: what `config show` prints."""
     values = settings.model_dump(mode="json")
-    return {env_name(field): values[field] for field in Settings.model_fields}
+    return {env_name(field): _masked(values[field]) for field in Settings.model_fields}
+
+
+def _masked(value: Any) -> Any:
+    """An address without the user and password that may stand in it."""
+    return re.sub(r"//[^/@\s]*@", "//**********@", value) if isinstance(value, str) else value
 
 
 def _default(field: FieldInfo) -> str:

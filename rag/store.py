@@ -174,13 +174,20 @@ class Store:
                 lock.seek(0)
                 holder = lock.read().strip() or "another process"
                 raise Busy(f"{self.root} is being written by {holder}; wait until it ends") from None
-            lock.truncate(0)
-            lock.write(f"process {os.getpid()} (since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC)")
-            lock.flush()
+            os.ftruncate(lock.fileno(), 0)
+            with contextlib.suppress(OSError):  # on a full disk the holder stays unnamed
+                holder = f"process {os.getpid()} (since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC)"
+                os.write(lock.fileno(), holder.encode())
             try:
                 yield
             finally:
-                lock.truncate(0)
+                os.ftruncate(lock.fileno(), 0)
+
+    def refuse_if_busy(self) -> None:
+        """Raises Busy at once where another process writes; says nothing of what can be written."""
+        if (self.root / "LOCK").exists():
+            with self.writer():
+                pass
 
     def begin(self) -> tuple[str, Path]:
         """A new name and an empty folder to fill; what a killed writer left is removed."""
@@ -275,12 +282,12 @@ class Store:
 
     def purge(self) -> list[str]:
         """Remove every generation but the current one, and what killed writers left; their texts go with them."""
-        current = self.current()
-        _write(self._home / "LAST", f"gen-{self._last():06}\n")
+        current, last = self.current(), self._last()
         gone = [p for p in sorted(self._home.glob("gen-*")) if p.name != current]
         for folder in gone:
             drop(folder / "chroma", collection(folder.name.removesuffix(".part")), self._settings)
             shutil.rmtree(folder)
+        _write(self._home / "LAST", f"gen-{last:06}\n")  # after the room was made: the disk may have been full
         forget_clients()
         return [p.name for p in gone]
 
@@ -330,6 +337,8 @@ def _miscounts(generation: Generation) -> Iterator[str]:
 
 def _odd_vectors(generation: Generation) -> Iterator[str]:
     dimension = generation.manifest.dimension
+    if generation.dense.without_graph:
+        yield f"Chroma cannot be opened here ({generation.dense.without_graph}); vectors are compared one by one"
     for name, matrix in (("passages.npy", generation.vectors), ("sentences.npy", generation.sentences)):
         if matrix.ndim != 2 or (len(matrix) and matrix.shape[1] != dimension):
             yield f"{name} has shape {matrix.shape}, the manifest says dimension {dimension}"

@@ -41,6 +41,8 @@ class VectorCache:
             self._db.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; {SCHEMA}")
         except sqlite3.DatabaseError as error:
             self._db.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise  # the disk, not the file
             raise Corrupt(
                 f"the cache of vectors {path} cannot be read ({error}); delete it, and they are computed again"
             ) from error
