@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from evals.cases import objects
+from evals.lines import explain, objects
 from evals.metrics import JUDGED
 from rag.errors import InputError
 from rag.types import Frozen
@@ -34,7 +34,7 @@ def labels(lines: Iterable[str], name: str) -> list[Label]:
         try:
             out.append(Label.model_validate({key: value.get(key) for key in Label.model_fields}))
         except ValidationError as error:
-            raise InputError(f"{name} line {number}: expected id, judge and label (0 or 1): {error}") from None
+            raise InputError(f"{name} line {number}: expected id, judge and label (0 or 1): {explain(error)}") from None
     return out
 
 

@@ -14,7 +14,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evals.cases import Case, objects, text_of
+from evals import lines as reading
+from evals.cases import Case
+from evals.lines import objects
 from evals.rows import Row, once
 from rag.errors import InputError
 from rag.text import language
@@ -25,10 +27,10 @@ Qrels = dict[str, dict[str, int]]
 def lines_of(path: Path) -> list[str]:
     """Lines of a UTF-8 file, packed or not. Raises InputError."""
     if path.suffix != ".gz":
-        return text_of(path).splitlines()
+        return reading.lines_of(path)
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            return file.read().splitlines()
+            return reading.split(file.read())
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); expected gzip-packed UTF-8") from None
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from evals.lines import lines_of, objects
 from rag.errors import InputError
 from rag.text import language
 from rag.types import Frozen, Turn
@@ -97,21 +98,6 @@ class Case(Frozen):
         return json.dumps(ordered, ensure_ascii=False)
 
 
-def objects(lines: Iterable[str], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of every line that is not blank. Raises InputError naming the line."""
-    for number, line in enumerate(lines, 1):
-        text = line.strip().removeprefix("\ufeff")
-        if not text:
-            continue
-        try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"{name} line {number}: not JSON ({error}); expected one object a line") from None
-        if not isinstance(value, dict):
-            raise InputError(f"{name} line {number}: expected a JSON object, got {type(value).__name__}")
-        yield number, value
-
-
 def parse(lines: Iterable[str], name: str) -> list[Case]:
     """Cases of a set. Raises InputError that lists what is wrong, each with its line."""
     cases: list[Case] = []
@@ -148,17 +134,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
 
 def read(path: Path) -> list[Case]:
     """Cases of the file at `path`. Raises InputError."""
-    return parse(text_of(path).splitlines(), path.name)
-
-
-def text_of(path: Path) -> str:
-    """The UTF-8 text of a file. Raises InputError where it is missing or is not UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}); expected a question set") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start})") from None
+    return parse(lines_of(path), path.name)
 
 
 def dump(cases: Iterable[Case]) -> str:

@@ -92,7 +92,7 @@ async def written(model: ChatModel, paper: Paper) -> Draft | None:
     try:
         value = json.loads(found[0]) if found else {}
         question, answer = str(value["question"]).strip(), [str(one) for one in value["answer"] if str(one).strip()]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if not question:
         return None

@@ -15,9 +15,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from evals.cases import Case, objects
+from evals.cases import Case
+from evals.lines import explain, objects
 from evals.rows import Row
 from rag.errors import InputError
 from rag.text import language
@@ -39,9 +38,9 @@ def read(lines: Iterable[str], name: str, form: Format) -> list[Case]:
         known = {_ALIASES.get(key, key): item for key, item in value.items() if item is not None}
         try:
             out.append(Case.model_validate({"id": f"{form}-{number}"} | make(known)))
-        except (KeyError, TypeError, ValidationError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             wanted = "user_input" if form == "ragas" else "input"
-            raise InputError(f"{name} line {number} is no {form} sample with {wanted!r}: {error}") from None
+            raise InputError(f"{name} line {number} is no {form} sample with {wanted!r}: {explain(error)}") from None
     if not out:
         raise InputError(f"{name} holds no {form} sample; expected one JSON object a line")
     return out

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
-from evals.cases import Case, objects
+from evals.cases import Case
+from evals.lines import explain, objects
 from rag.errors import InputError
 from rag.text import language
 from rag.types import Frozen, Turn
@@ -33,9 +34,7 @@ def parse(lines: Iterable[str], name: str) -> list[Feedback]:
             known = {key: item for key, item in value.items() if key in Feedback.model_fields and item is not None}
             out.append(Feedback.model_validate(known))
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise InputError(f"{name} line {number}: {where}: {problem['msg']}") from None
+            raise InputError(f"{name} line {number}: {explain(error)}") from None
     if not out:
         raise InputError(f"{name} holds no feedback; expected one JSON object a line")
     return out

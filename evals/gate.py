@@ -22,13 +22,16 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from evals.cases import text_of
+from evals import cases as sets
+from evals.lines import explain, text_of
 from evals.metrics import LOWER_IS_BETTER, METRICS
 from evals.saved import read_json
 from rag.errors import InputError, NotFound, UsageError
 from rag.types import Frozen
 
 TINY = 1e-9
+READ = ("set", "mode", "depth", "missing", "errors", "groups")
+"""What a gate reads of scores.json."""
 
 
 class Limits(Frozen):
@@ -80,10 +83,16 @@ def gate(baseline: Path, run: Path, limits: Limits | None = None) -> Verdict:
 
 
 def scores(folder: Path) -> dict[str, Any]:
+    """Figures of a run's folder, or of a scores.json that stands alone. Raises NotFound, InputError."""
     path = folder / "scores.json" if folder.is_dir() else folder
     if not path.is_file():
         raise NotFound(f"{folder} has no scores.json; `confab eval score {folder}` makes it from a run")
-    return read_json(path)
+    if (path.parent / "cases.jsonl").is_file():
+        sets.read(path.parent / "cases.jsonl")  # figures of a run that lost its questions are figures of nothing
+    found = read_json(path)
+    if lost := [name for name in READ if name not in found]:
+        raise InputError(f"{path} has no {', '.join(lost)}; `confab eval score {folder}` makes it anew from the run")
+    return found
 
 
 def limits_of(baseline: Path) -> Limits:
@@ -94,7 +103,7 @@ def limits_of(baseline: Path) -> Limits:
     try:
         limits = Limits(**tomllib.loads(text_of(path)))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise InputError(f"{path} cannot be read: {explain(error)}") from None
     for name in (*limits.margins, *limits.floors, *limits.ceilings):
         if name != "*" and name.rpartition("/")[2] not in METRICS:
             raise InputError(f"{path} names {name!r}, which is no metric; there are {', '.join(METRICS)}")

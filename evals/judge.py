@@ -168,7 +168,7 @@ def verdict(reply: str) -> tuple[float | None, str]:
     for found in re.finditer(r"\{[^{}]*\}", reply):
         try:
             value = json.loads(found[0])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         said = str(value.get("verdict", "")).strip().casefold()
         if said in ("yes", "no"):

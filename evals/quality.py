@@ -1,6 +1,6 @@
 """The README's table: every set, every configuration, each with the command that gives it again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from evals.progress import say
 from evals.resolve import keys_file
 from evals.run import Plan
 from evals.saving import Asked
-from rag.errors import UsageError
+from rag.errors import InputError, UsageError
 from rag.settings import Settings
 
 ANSWERS = (
@@ -55,16 +55,29 @@ def measure(
     """Every set in turn; those without an index are left out where `build` is false. Raises ConfabError."""
     if unknown := set(names or ()) - set(SETS):
         raise UsageError(f"no set {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
+    chosen = {name: source for name, source in SETS.items() if not names or name in names}
+    _there(chosen.values(), shared)
     out = []
-    for name, source in SETS.items():
-        if names and name not in names:
-            continue
+    for name, source in chosen.items():
         index = _index(name, source, shared, indexes, build)
         if index is None:
             say(f"{name} is left out: there is no index in {indexes / name}")
             continue
         out.append(_one(settings, name, source, shared, index, folder / name, limit))
     return out
+
+
+def _there(sources: Iterable[Source], shared: Path) -> None:
+    """Before hours are spent on the first of them. Raises InputError."""
+    if not shared.is_dir():
+        raise InputError(
+            f"{shared} is not there; --shared (SHARED= of make) is the folder with evals/ and data/ that the sets and "
+            "their lists are read from"
+        )
+    for source in sources:
+        for part in (source.questions, source.corpus, source.keys):
+            if part is not None:
+                bench.list_of(shared / part)
 
 
 def _index(name: str, source: Source, shared: Path, indexes: Path, build: bool) -> Path | None:

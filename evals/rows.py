@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pydantic import Field, ValidationError
 
-from evals.cases import objects
+from evals.lines import decoded, explain, objects
 from rag.errors import InputError
 from rag.types import Frozen, Usage
 
@@ -64,17 +64,16 @@ class Row(Frozen):
 
 def parse(lines: Iterable[str], name: str, *, torn_end: bool = False) -> list[Row]:
     """Rows of a file, the last of each id. `torn_end` forgives a last line cut short by a kill. Raises InputError."""
-    texts = [line for line in lines if line.strip()]
+    texts = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     rows: dict[str, Row] = {}
-    for number, text in enumerate(texts, 1):
+    for number, text in texts:
         try:
-            for _, value in objects([text], name):
-                row = Row.model_validate(value)
-                rows[row.id] = row
-        except (ValidationError, InputError) as error:
-            if torn_end and number == len(texts):
+            row = Row.model_validate(decoded(text.removeprefix("\ufeff")))
+        except ValueError as error:
+            if torn_end and number == texts[-1][0]:
                 break
-            raise InputError(f"{name} line {number} is no row of a run: {error}") from None
+            raise InputError(f"{name} line {number} is no row of a run: {explain(error)}") from None
+        rows[row.id] = row
     return list(rows.values())
 
 
@@ -94,7 +93,7 @@ def outputs(lines: Iterable[str], name: str) -> list[Row]:
             )
         except (KeyError, TypeError, ValidationError) as error:
             raise InputError(
-                f"{name} line {number}: expected id, answer, citations, abstained, retrieved: {error}"
+                f"{name} line {number}: expected id, answer, citations, abstained, retrieved: {explain(error)}"
             ) from None
         out.append(row)
     return out

@@ -10,7 +10,7 @@ timings.json     latency, tokens, cost: never the same twice, so kept apart
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 from evals import cases as sets
 from evals import rows as outcomes
 from evals.agreement import Label, labels
-from evals.cases import Case, objects, text_of
+from evals.cases import Case
+from evals.lines import decoded, lines_of, objects, text_of
 from evals.metrics import Measured, measure
 from evals.rows import Row
 from rag.errors import InputError, NotFound
@@ -74,17 +75,17 @@ def load(path: Path) -> Saved:
 
 
 def read_rows(path: Path, *, torn_end: bool = False) -> list[Row]:
-    return outcomes.parse(text_of(path).splitlines(), path.name, torn_end=torn_end)
+    return outcomes.parse(lines_of(path), path.name, torn_end=torn_end)
 
 
 def read_labels(path: Path) -> list[Label]:
-    return labels(text_of(path).splitlines(), path.name)
+    return labels(lines_of(path), path.name)
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """An object. Raises InputError."""
     try:
-        value = json.loads(text_of(path))
+        value = decoded(text_of(path))
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error})") from None
     if not isinstance(value, dict):
@@ -110,16 +111,21 @@ def write_papers(path: Path, papers: Mapping[str, Text]) -> None:
 
 
 def _papers(path: Path) -> dict[str, Text]:
-    if not path.is_file():
-        return {}
-    found = (value for _, value in objects(text_of(path).splitlines(), path.name))
+    found = _named(path, "id", "title", "abstract")
     return {value["id"]: {"title": value["title"], "abstract": value["abstract"]} for value in found}
 
 
 def _judged(path: Path) -> dict[str, Measured]:
     """Question -> judge -> score (None where the judge gave none)."""
     out: dict[str, Measured] = {}
-    if path.is_file():
-        for _, value in objects(text_of(path).splitlines(), path.name):
-            out.setdefault(value["id"], {})[value["judge"]] = value["score"]
+    for value in _named(path, "id", "judge", "score"):
+        out.setdefault(value["id"], {})[value["judge"]] = value["score"]
     return out
+
+
+def _named(path: Path, *names: str) -> Iterator[dict[str, Any]]:
+    """Objects that have those fields; none where there is no file. Raises InputError naming the line."""
+    for number, value in objects(lines_of(path), path.name) if path.is_file() else ():
+        if lost := [name for name in names if name not in value]:
+            raise InputError(f"{path.name} line {number}: there is no {', '.join(lost)}; expected {', '.join(names)}")
+        yield value

@@ -33,7 +33,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def summaries(queries: dict[str, str], qrels: Path, ids: list[str]) -> Iterator[Case]:
-    for n, line in enumerate(qrels.read_text(encoding="utf-8").splitlines()):
+    for n, line in enumerate(qrels.read_text(encoding="utf-8").split("\n")):
         known = [part for part in line.split() if part in queries or part in ids]
         if len(known) < 2 or len(sentences(queries[known[0]])) != 1:
             continue

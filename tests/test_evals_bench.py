@@ -66,6 +66,8 @@ def test_sets_without_an_index_are_left_out_where_none_may_be_built(shared: Path
 
 
 def test_what_is_not_there_is_named(shared: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="absent is not there; --shared"):
+        quality.measure(Settings(), tmp_path / "absent", tmp_path, tmp_path, ["seed_dev"])
     with pytest.raises(InputError, match="--shared"):
         quality.measure(Settings(), tmp_path, tmp_path, tmp_path, ["seed_dev"])
     with pytest.raises(UsageError, match="no set other"):

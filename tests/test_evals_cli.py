@@ -187,6 +187,18 @@ def test_drafts_are_kept_and_dropped_in_the_terminal(confab_eval: Evaluate, tmp_
     assert len(kept) == 1
 
 
+@pytest.mark.parametrize("stdin", [io.StringIO(""), None])
+def test_drafts_without_a_terminal_say_what_keeping_needs(
+    confab_eval: Evaluate, tmp_path: Path, stdin: io.StringIO | None
+) -> None:
+    before, sys.stdin = sys.stdin, stdin  # type: ignore[assignment]  # None is what Python has for a closed one
+    try:
+        code, told = confab_eval("draft", "--out", str(tmp_path / "d.jsonl"), "--count", "2")
+    finally:
+        sys.stdin = before
+    assert code == 0 and "0 questions added" in told and "keeping needs a terminal, or --keep-all" in told
+
+
 def test_feedback_becomes_cases(confab_eval: Evaluate, tmp_path: Path) -> None:
     line = {"question": "What is COFT?", "answer_id": "a", "helpful": True, "cited": ["11b5845b2acf4c0a"]}
     (tmp_path / "f.jsonl").write_text(json.dumps(line), "utf-8")

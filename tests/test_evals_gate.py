@@ -82,3 +82,24 @@ def test_runs_that_cannot_be_held_against_each_other_are_refused(baseline: Path,
         gate(baseline, ran(tmp_path / "few", cases=CASES[:3]).path)
     with pytest.raises(NotFound, match="confab eval score"):
         gate(baseline, tmp_path)
+
+
+def test_a_run_that_lost_its_questions_or_figures_is_refused(baseline: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(baseline, run)
+    (run / "cases.jsonl").write_text("", "utf-8")
+    for pair in ((baseline, run), (run, baseline)):
+        with pytest.raises(InputError, match=r"cases\.jsonl holds no question"):
+            gate(*pair)
+    (tmp_path / "scores.json").write_text("{}", "utf-8")
+    with pytest.raises(InputError, match=r"scores\.json has no set, mode, depth"):
+        gate(tmp_path / "scores.json", baseline)
+
+
+def test_wrong_limits_are_told_without_the_words_of_a_library(baseline: Path, tmp_path: Path) -> None:
+    own = tmp_path / "baseline"
+    shutil.copytree(baseline, own)
+    (own / "gate.toml").write_text('[floors]\n"hit@1" = "high"\n', "utf-8")
+    with pytest.raises(InputError, match=r"floors\.hit@1: Input should be a valid number") as caught:
+        gate(own, baseline)
+    assert "pydantic" not in caught.value.message

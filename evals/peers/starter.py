@@ -22,7 +22,7 @@ from rag.settings import load
 
 def main(papers: Path, vectors: Path, questions: Path) -> None:
     model = build(load()).model
-    rows = [json.loads(line) for line in papers.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in papers.read_text("utf-8").split("\n") if line]
     given = np.load(vectors)
     started = time.perf_counter()
     nodes = [

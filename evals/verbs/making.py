@@ -10,10 +10,13 @@ from evals import cases as sets
 from evals import saving
 from evals.cases import Case
 from evals.draft import Draft
+from evals.lines import lines_of
 from evals.outcome import Outcome
 from evals.progress import say
 from rag.errors import InputError
 from rag.settings import Settings
+
+CLOSED = "standard input ended before every proposal was answered: keeping needs a terminal, or --keep-all"
 
 
 def check(args: argparse.Namespace, settings: Settings) -> Outcome:
@@ -37,20 +40,23 @@ def draft(args: argparse.Namespace, settings: Settings) -> Outcome:
     proposals = list(drafting.propose(list(engine.papers()), args.count, args.seed))
     if settings.has_llm:
         proposals = asyncio.run(_written(proposals, settings))
-    kept = list(there)
+    kept, terminal = list(there), Terminal()
     for proposal in proposals:
         marked = drafting.flagged(proposal, kept, engine)
         if args.keep_all:
             kept += [] if marked.flags else [marked.case]
             continue
-        answer = decide(marked, _ask)
+        answer = decide(marked, terminal.ask)
         if answer is None:
             break
         kept += [answer] if isinstance(answer, Case) else []
     new = _add(args.out, there, kept[len(there) :])
-    return Outcome(
-        {"file": str(args.out), "kept": [case.id for case in new]}, f"{len(new)} questions added to {args.out}"
-    )
+    data = {"file": str(args.out), "kept": [case.id for case in new]}
+    told = f"{len(new)} questions added to {args.out}"
+    if terminal.closed:
+        data["stopped"] = CLOSED
+        told += f"; {CLOSED}"
+    return Outcome(data, told)
 
 
 async def _written(proposals: Sequence[Draft], settings: Settings) -> list[Draft]:
@@ -66,12 +72,18 @@ async def _written(proposals: Sequence[Draft], settings: Settings) -> list[Draft
         await model.aclose()
 
 
-def _ask(prompt: str) -> str | None:
-    """A line from the terminal; None at its end. The prompt goes to stderr, so that stdout stays a result."""
-    sys.stderr.write(prompt)
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    return line.strip() if line else None
+class Terminal:
+    """Where a person answers. `closed`: an answer was wanted when standard input was at its end, or closed."""
+
+    closed = False
+
+    def ask(self, prompt: str) -> str | None:
+        """A line; None at the end. The prompt goes to stderr, so that stdout stays a result."""
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        line = sys.stdin.readline() if sys.stdin else ""  # Python has none where the shell closed it
+        self.closed = not line
+        return line.strip() if line else None
 
 
 def decide(proposal: Draft, ask: Callable[[str], str | None]) -> Case | bool | None:
@@ -96,7 +108,7 @@ def from_feedback(args: argparse.Namespace, settings: Settings) -> Outcome:
     from evals import feedback
     from evals.check import repeats
 
-    cases = feedback.cases(feedback.parse(sets.text_of(args.feedback).splitlines(), args.feedback.name))
+    cases = feedback.cases(feedback.parse(lines_of(args.feedback), args.feedback.name))
     there = sets.read(args.out) if args.out.is_file() else []
     new = _add(args.out, there, cases)
     warnings = repeats([*there, *new])

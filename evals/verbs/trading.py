@@ -8,6 +8,7 @@ from typing import Any
 from evals import beir, exchange, rows, saved, saving, score
 from evals import cases as sets
 from evals.cases import Case
+from evals.lines import lines_of
 from evals.outcome import Outcome
 from evals.progress import say
 from evals.rows import Row
@@ -26,14 +27,14 @@ def import_(args: argparse.Namespace, settings: Settings) -> Outcome:
     if args.form == "beir":
         cases = beir.cases(args.file)
     else:
-        cases = exchange.read(sets.text_of(args.file).splitlines(), args.file.name, args.form)
+        cases = exchange.read(lines_of(args.file), args.file.name, args.form)
     args.out.write_text(sets.dump(cases), "utf-8")
     return Outcome({"file": str(args.out), "questions": len(cases)}, f"{len(cases)} questions in {args.out}")
 
 
 def _import_run(path: Path, form: str, cases: Sequence[Case], folder: Path) -> dict[str, Any]:
     """Another system's outcomes as a run, to be scored, compared and shown like our own."""
-    lines = sets.text_of(path).splitlines()
+    lines = lines_of(path)
     found = beir.run_rows(lines, path.name) if form == "trec" else rows.outputs(lines, path.name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cases.jsonl").write_text(sets.dump(cases), "utf-8")
