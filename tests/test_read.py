@@ -167,6 +167,7 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
         (bytes(1000), "no text"),
         (b"{}\n" * 400_000, "no list of papers"),
     ],
+    ids=["XML", "HTML", "PDF", "zip", "gzip twice", "zeros", "crowd"],
 )
 def test_a_form_that_cannot_be_read_is_named_and_never_taken_for_an_abstract(raw: bytes, kind: str) -> None:
     with pytest.raises(InputError, match=kind):
