@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.citations.brackets import forged
 from rag.citations.claims import Facts, facts
 from rag.citations.quotes import Numbers
 from rag.citations.record import Record
@@ -100,6 +101,8 @@ class Checker:
         claim = facts(_LIST.sub("", said))
         basis, reason = self._basis(draft, claim)
         reason = reason or objection(claim, said, basis, self._asked, self._similar, self._least)
+        if not reason and forged(said, [record.brackets for record in basis.records]):
+            reason = "broken mark"
         if reason:
             self.dropped.append(Dropped(said, reason))
             return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 OPEN = {"[": "]", "【": "】", "［": "］", "〔": "〕", "(": ")", "（": "）"}
 ROUND = "(（"
 QUOTES = "\"'“”‘’„«»「」『』＂＇"
+DECORATION = "*_` \t"  # "[**S1**]", "[`1`]"
 BARE_LARGEST = 99  # [2026] is a year
 
 _LEAD = r"(?:see|cf\.?|sources?|refs?\.?|passages?|来源|參見|参见|출처)?\s*"
@@ -31,7 +32,7 @@ class Mark:
 def parse(content: str, *, rounded: bool) -> Mark | None:
     """The mark in a bracket's content, or None where it is other text. In round brackets keys need their S."""
     items: list[tuple[str, str]] = []
-    for part in _NEXT.split(unicodedata.normalize("NFKC", content).strip()):
+    for part in _NEXT.split(unicodedata.normalize("NFKC", content).strip(DECORATION)):
         match = KEYS.fullmatch(part) or _PART.fullmatch(part)
         if match is None:
             return None

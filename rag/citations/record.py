@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from rag.citations.brackets import groups
 from rag.citations.claims import Facts, content, facts
 from rag.citations.names import Index, address, addresses, signs, strong
 from rag.citations.numbers import stands
@@ -68,6 +69,10 @@ class Record:
     @cached_property
     def all_words(self) -> Words:
         return Words(content(self.abstract.text) | content(self.head))
+
+    @cached_property
+    def brackets(self) -> frozenset[str]:
+        return groups(self.abstract.text)
 
     @cached_property
     def signs(self) -> frozenset[str]:

@@ -8,14 +8,17 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
-from rag.citations.marks import KEYS, OPEN, QUOTES, ROUND, Mark, parse
+from rag.citations.marks import DECORATION, KEYS, OPEN, QUOTES, ROUND, Mark, parse
+from rag.text import CJK
 
 KEYS_LONGEST = 60  # characters of a mark without a quote
 MARK_LONGEST = 600
 SENTENCE_LONGEST = 3000
-_WITHIN_KEYS = re.compile(r"[\w\s#^,，、;；&–—.-]")
+_WITHIN_KEYS = re.compile(r"[\w\s#^,，、;；&–—.*`-]")
+_CJK = re.compile(f"[{CJK}]")
 LATIN_END, CJK_END = ".!?…", "。！？"
 CLOSERS = "\"'”’»)]*_」』）”"
+_STOPS = CLOSERS + LATIN_END + CJK_END + " "
 ABBREVIATIONS = frozenset(
     "e.g i.e eg ie et al cf vs etc fig figs eq eqs sec ref refs no nos resp approx w.r.t wrt a.k.a aka i.i.d iid dr mr "
     "ms mrs prof st jr inc ltd dept est vol pp ca viz thm lem prop def alg tab app".split()
@@ -42,6 +45,13 @@ class Draft:
     @property
     def marks(self) -> list[Mark]:
         return [part for part in self.parts if isinstance(part, Mark)]
+
+    @property
+    def stopped_after_mark(self) -> bool:
+        """Whether its last words are a full stop behind a mark: "... etc [S1]." is at its end."""
+        said = [n for n, part in enumerate(self.parts) if isinstance(part, str) and part.strip()][-1:]
+        last = self.parts[said[0]] if said and self.ended and isinstance(self.parts[said[0] - 1], Mark) else ""
+        return isinstance(last, str) and last != "" and said[0] > 0 and not last.strip(_STOPS)
 
 
 def visible(text: str) -> str:
@@ -95,8 +105,8 @@ class Splitter:
             self._candidate = ""
             self._mark(mark)
             return ""
-        if not self._quoting and char in ":：" + QUOTES and KEYS.fullmatch(content.rstrip(",，=–— -")):
-            self._quoting = opener not in ROUND or content.strip()[:1] in "Ss"
+        if not self._quoting and char in ":：" + QUOTES and KEYS.fullmatch(content.strip(",，=–—-" + DECORATION)):
+            self._quoting = opener not in ROUND or content.strip(DECORATION)[:1] in "Ss"
         fits = char != "\n" and (self._quoting or _WITHIN_KEYS.match(char))
         longest = MARK_LONGEST if self._quoting else KEYS_LONGEST
         return "" if fits and len(self._candidate) < longest else self._give_up()
@@ -147,6 +157,8 @@ class Splitter:
         if not self._gap and not draft.ended:
             return False
         text, after_mark = draft.text, isinstance(draft.parts[-1], Mark)
+        if draft.stopped_after_mark and char not in _STOPS:
+            return True
         if len(text) > SENTENCE_LONGEST:
             draft.broken = True
             return True
@@ -162,7 +174,7 @@ class Splitter:
             return False
         last = text.rstrip(CLOSERS + ".").split()[-1:] or [""]
         word = last[0].lstrip("([\"'“").casefold()
-        stopped = text.rstrip(CLOSERS)[-1:] == "."
+        stopped = text.rstrip(CLOSERS)[-1:] == "." and not (_CJK.match(char) and not _CJK.search(text))
         return not stopped or after_mark or not (word in ABBREVIATIONS or (len(word) == 1 and last[0][-1:].isupper()))
 
     def _open(self) -> None:
