@@ -55,7 +55,7 @@ bench: setup-tests  ## ICML 2026: ingest rate, memory, search times, beside a pl
 	$(BIN)/python -m evals.speed $(SHARED)/data/corpora/icml2026.jsonl.gz
 
 bench-quality: setup-tests  ## the tables of figures of the README: ranking, and answers
-	$(BIN)/confab eval quality --shared $(SHARED) $(if $(INDEXES),--indexes $(INDEXES))
+	$(BIN)/confab eval quality --shared $(SHARED) $(if $(INDEXES),--indexes $(INDEXES)) $(foreach name,$(ONLY),--only $(name))
 
 baseline: setup  ## the baseline of the evaluation gate anew, after a change that is meant to move figures
 	CONFAB_DATA_DIR=$(VENV)/baseline $(BIN)/confab ingest --sync ingest/lists/icml2026_sample.txt

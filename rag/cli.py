@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows ?
     try:
         code = _answer(arguments)
-        sys.stdout.flush()
+        if sys.stdout:  # None where it was closed
+            sys.stdout.flush()
         return code
     except ConfabError as error:
         return _complain(error, "--json" in arguments)

@@ -16,8 +16,10 @@ from rag.engine import QueryEngine
 from rag.settings import Settings, env_name
 from rag.store import Store
 from rag.types import Answer, Filter, Paper, SearchResult
+from tests import servers
 from tests.corpus import ROWS, write
 from tests.fakes import FakeServer
+from tests.hashed import MODEL
 from tests.servers import CONFAB, environment
 from tests.test_store import cut, folder
 
@@ -314,3 +316,15 @@ def test_a_terminal_that_lacks_a_character_shows_a_question_mark(small: Settings
     ended = subprocess.run([*CONFAB, "show", "birds"], capture_output=True, env=environ)
     assert ended.returncode == 0, ended.stderr
     assert b"Sch?lkopf" in ended.stdout
+
+
+def test_a_terminal_does_not_obey_an_abstract(tmp_path: Path) -> None:
+    row = {"id": "e", "abstract": "\u001b[31mRed\u001b[0m and ringing\u0007 words of an abstract that is long enough."}
+    listed = tmp_path / "list.jsonl"
+    listed.write_text(json.dumps(row))
+    folder = tmp_path / "data"
+    assert servers.confab("ingest", str(listed), data_dir=folder, CONFAB_EMBED_MODEL=MODEL).returncode == 0
+    shown = servers.confab("show", "e", data_dir=folder, CONFAB_EMBED_MODEL=MODEL)
+    assert "ringing" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert "\x07" not in shown.stdout

@@ -7,6 +7,7 @@ import sys
 from rag.errors import UsageError
 from rag.settings import Settings
 from rag.terminal.narrow import add_filter_arguments, filter_of
+from rag.terminal.printable import printable
 from rag.types import Answer, Question
 
 
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
-    text = sys.stdin.read() if args.question == "-" else args.question
+    text = (sys.stdin.read() if sys.stdin else "") if args.question == "-" else args.question
     text = text.encode("utf-8", "replace").decode().strip()
     top_k = settings.top_k if args.top_k is None else args.top_k
     if not text or len(text) > settings.max_question_chars:
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         raise UsageError(f"--top-k is {top_k}; expected 1 to 50")
     question = Question(text=text, filter=filter_of(args), top_k=top_k)
     answer = asyncio.run(_ask(settings, question))
-    print(answer.model_dump_json(indent=2) if args.json else _readable(answer))
+    print(answer.model_dump_json(indent=2) if args.json else printable(_readable(answer)))
     return 0
 
 

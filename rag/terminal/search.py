@@ -6,6 +6,7 @@ import asyncio
 from rag.errors import UsageError
 from rag.settings import Settings
 from rag.terminal.narrow import add_filter_arguments, filter_of
+from rag.terminal.printable import printable
 from rag.types import Filter, SearchResult
 
 
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     if not 1 <= args.k <= 100:
         raise UsageError(f"-k is {args.k}; expected 1 to 100")
     result = asyncio.run(_search(settings, query, args.k, filter_of(args)))
-    print(result.model_dump_json(indent=2) if args.json else _readable(result))
+    print(result.model_dump_json(indent=2) if args.json else printable(_readable(result)))
     return 0
 
 

@@ -5,6 +5,7 @@ import argparse
 from rag.errors import NotFound
 from rag.settings import Settings
 from rag.store import Store
+from rag.terminal.printable import printable
 from rag.types import Paper
 
 
@@ -15,10 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     catalog = Store(settings).catalog()
-    paper = catalog.paper(args.id)
+    paper = catalog.paper(args.id.encode("utf-8", "replace").decode())
     if paper is None:
         raise NotFound(f"there is no paper {args.id!r} in the index; `confab search WORDS` finds ids")
-    print(paper.model_dump_json(indent=2) if args.json else _readable(paper))
+    print(paper.model_dump_json(indent=2) if args.json else printable(_readable(paper)))
     return 0
 
 
