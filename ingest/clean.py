@@ -114,7 +114,7 @@ def _id(value: Any) -> str | None:
 
 
 def _year(value: Any) -> int | None:
-    if value is None or value == "":
+    if value is None or str(value)[:9].strip().casefold() in ("", "none", "null", "nan", "n/a"):
         return None
     try:
         year = int(re.sub(r"\.0$", "", str(value)[:100].strip()))  # 2026.0, as tables with gaps have it

@@ -10,7 +10,7 @@ _OUT = re.compile(r"\b(withdrawn?|withdraw(?:al|n submission)|desk[ _-]?reject\w
                   r"deleted)\b", re.I)  # fmt: skip
 _PAPER = re.compile(r"poster|oral|spotlight|paper|highlight|notable|journal|benchmark|main|position", re.I)
 _FRONT = re.compile(
-    r"(?:.{0,100}[:,.-]\s*)?(?:preface|front ?matter|foreword|table of contents|title page|author index|"
+    r"(?:.{0,100}[:,.-]\s*)?(?:(?P<sure>preface|front ?matter|foreword)|table of contents|title page|author index|"
     r"editorial board|message from the (?:chairs?|editors?)|copyright(?: page)?)\.?",
     re.I,
 )
@@ -38,11 +38,15 @@ def no_paper(fields: dict[str, Any], title: str | None, told: str | None) -> str
     if isinstance(event, str) and not _PAPER.search(event):
         return f"no paper but another event ({event:.40})"
     section = fields.get("section")
-    if (title and len(title) < 150 and _FRONT.fullmatch(title)) or (
-        isinstance(section, str) and _FRONT.fullmatch(section[:150])
-    ):
+    if (isinstance(section, str) and _FRONT.fullmatch(section[:150])) or _is_front(title, fields.get("abstract")):
         return "no paper but front matter"
     return None
+
+
+def _is_front(title: str | None, abstract: Any) -> bool:
+    """By its title; "Table of Contents" is also what a paper may be called, if it has an abstract."""
+    found = _FRONT.fullmatch(title) if title and len(title) < 150 else None
+    return found is not None and (found["sure"] is not None or not isinstance(abstract, str) or len(abstract) < 150)
 
 
 def _participle(word: str) -> str:

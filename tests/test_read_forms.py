@@ -2,11 +2,13 @@
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ingest.clean import clean
+from ingest.gather import gather
 from ingest.read import detect, fields, source
 from ingest.record import Reading, Record, Rejected
 from rag.types import Paper
@@ -211,3 +213,12 @@ def test_entities_of_xml_and_yaml_that_refers_to_itself_are_refused() -> None:
 def test_records_keep_the_place_they_had() -> None:
     entries = [e for e in source.read_bytes(FORMS["jsonl"].encode(), "list") if isinstance(e, Record)]
     assert [e.where for e in entries] == ["line 1", "line 2"]
+
+
+def test_one_broken_line_among_ten_thousand_costs_one_paper(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"p{n}", "title": f"T{n}", "abstract": f"{ABSTRACT} {n}"}) for n in range(10_000)]
+    lines[6000] = lines[6000][:-3]
+    path = tmp_path / "list.jsonl"
+    path.write_text("\n".join(lines))
+    came = gather([path])
+    assert (len(came.papers), [r.where for r in came.rejected]) == (9_999, ["line 6001"])

@@ -10,7 +10,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "title": ("title", "paper_title", "name", "display_name", "primary_title", "document_title", "article_title",
               "标题", "题目", "论文标题"),
     "abstract": ("abstract", "paper_abstract", "abstract_text", "summary", "abstract_note", "abs", "description",
-                 "notes_abstract", "摘要"),
+                 "notes_abstract", "text", "摘要"),
     "authors": ("authors", "author", "author_names", "author_list", "speakers/authors", "creators", "author_full_name",
                 "first_authors", "author_site", "作者"),
     "year": ("year", "publication_year", "pub_year", "year_published", "publication_date", "pub_date", "published",
