@@ -12,11 +12,13 @@ from rag.citations.brackets import forged
 from rag.citations.claims import Facts, facts
 from rag.citations.quotes import Numbers
 from rag.citations.record import Record
+from rag.citations.riders import rider
 from rag.citations.splitter import Draft, Splitter
-from rag.citations.support import UNMARKED, UNMARKED_WORDS, Asked, Basis, Similar, objection
+from rag.citations.support import UNMARKED, UNMARKED_WORDS, Asked, Basis, Similar, foreign, objection
 from rag.citations.thoughts import Thoughts
 from rag.types import Citation, Source
 
+LONGEST = 20_000  # characters of a model's words that are looked at
 WEAK = 0.34  # a cited source that holds less than this share of what the best one holds of a sentence is left out
 GAPS = ["", " ", "\n", "\n\n"]  # what may stand between two sentences, weakest first
 _LIST = re.compile(r"^\s*(?:[-*•–+]|\d{1,3}[.)])\s+(?=\S)")
@@ -46,7 +48,8 @@ class Dropped:
 
 
 class Checker:
-    """For one answer. `similar(sentence, passage)` with `least` adds a check by embeddings to that of words."""
+    """For one answer. `similar(sentence, passage)` with `least` adds a check by embeddings to that of words.
+    What comes after `longest` characters is dropped unread."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Checker:
         refusal: str = "",
         similar: Similar | None = None,
         least: float = 0.0,
+        longest: int = LONGEST,
     ) -> None:
         records = [Record(source) for source in sources]
         self._records = {record.source.key: record for record in records}
@@ -63,6 +67,8 @@ class Checker:
         self._refusal, self._similar, self._least = refusal, similar, least
         self._thoughts, self._splitter, self._numbers = Thoughts(), Splitter(), Numbers()
         self._gap = ""
+        self._left = longest
+        self._over = False
         self.text = ""
         self.dropped: list[Dropped] = []
         self.refused = False
@@ -78,14 +84,24 @@ class Checker:
 
     def feed(self, piece: str) -> list[Checked]:
         """The sentences that this piece completes and that hold. Their texts joined are the answer."""
-        return self._check(self._splitter.push(self._thoughts.push(piece)))
+        return self._check(self._split(self._thoughts.push(piece)))
 
     def finish(self, *, whole: bool = True) -> list[Checked]:
         """The rest. Where the model was cut short (not `whole`), an unfinished sentence is dropped."""
-        drafts = self._splitter.push(self._thoughts.end()) + self._splitter.end()
+        drafts = self._split(self._thoughts.end())
+        open_ = self._splitter.end()
+        if self._over:
+            self.dropped.append(Dropped(" ".join(draft.text for draft in open_), "too long"))
+            return self._check(drafts)
+        drafts += open_
         if drafts and not whole and not drafts[-1].ended:
             self.dropped.append(Dropped(drafts.pop().text, "cut short"))
         return self._check(drafts)
+
+    def _split(self, text: str) -> list[Draft]:
+        taken, self._over = text[: self._left], self._over or len(text) > self._left
+        self._left -= len(taken)
+        return self._splitter.push(taken)
 
     def _check(self, drafts: list[Draft]) -> list[Checked]:
         return [checked for draft in drafts if (checked := self._checked(draft)) is not None]
@@ -103,6 +119,7 @@ class Checker:
         reason = reason or objection(claim, said, basis, self._asked, self._similar, self._least)
         if not reason and forged(said, [record.brackets for record in basis.records]):
             reason = "broken mark"
+        reason = reason or rider(draft.spoken, claim, basis.facts, foreign=foreign(claim, basis))
         if reason:
             self.dropped.append(Dropped(said, reason))
             return None

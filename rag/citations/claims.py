@@ -28,6 +28,15 @@ _SOFTLY = re.compile(
 )
 _SPOKEN = re.compile(rf"[^\W\d_{CJK}]+(?:['’][^\W\d_]+)?|\d[\d.,]*|[,;:.!?()]")
 _STOPS = frozenset(",;:.!?()") | {"but"}
+_PIECE = re.compile(
+    r"[,;:，；：。]\s*|\b(?:but|and|while|although|though|because|which)\b"
+    r"|(?=\b(?:rather than|instead of|not)\b(?=\s+\W?\d))"
+)
+_REFUTES = re.compile(
+    r"\b(?:(?P<verb>(?:is|are|was|were|do|does|did|has|have|can|could|would) not|cannot|\w+n['’]t)"
+    r"|not|no|never|neither|nor|rather than|instead of)\b(?!\s+(?:only|just|less|fewer|short|doubt|merely)\b)",
+    re.I,
+)
 DENIED = 2  # telling words that a denial covers
 _UP = re.compile(r"\b(?:increas|rais|rise|rising|grow|higher)\w*|提高|增加|提升|上升|증가|향상", re.I)
 _DOWN = re.compile(r"\b(?:decreas|reduc|lower|drop|declin|shrink|cut)\w*|降低|减少|減少|下降|감소|낮", re.I)
@@ -47,7 +56,7 @@ Sides = tuple[frozenset[str], frozenset[str]]
 class Facts:
     """`denied`: the words that each denial covers; `softly`: says "avoids", "X-free" and the like; `ways`: "up",
     "down"; `beats`: (winners, losers) of each comparison, by
-    their stems."""
+    their stems; `refuted`: the text that is said not to be so, where a false premise of a question may be named."""
 
     text: str
     words: frozenset[str]
@@ -60,6 +69,7 @@ class Facts:
     softly: bool
     ways: frozenset[str]
     beats: tuple[Sides, ...]
+    refuted: str
 
 
 @lru_cache(maxsize=4096)  # the sentences of a paper come again with other questions
@@ -80,6 +90,7 @@ def facts(text: str) -> Facts:
         softly=bool(_SOFTLY.search(bare)),
         ways=frozenset(way for way, pattern in (("up", _UP), ("down", _DOWN)) if pattern.search(bare)),
         beats=tuple(_beats(bare)),
+        refuted=" ; ".join(_refuted(piece) for piece in _PIECE.split(seen)),
     )
 
 
@@ -100,6 +111,14 @@ def _denied(text: str) -> list[frozenset[str]]:
         stems = [stem for one in after[:end] if one not in _DENY | STOP_WORDS for stem in sorted(content(one))]
         out.append(frozenset(stems[: 1 if word == "non" else DENIED]))
     return [group for group in out if group]
+
+
+def _refuted(piece: str) -> str:
+    """Of a clause: what follows its denial, or all of it where the verb is denied ("is not", "没有")."""
+    match = _REFUTES.search(piece)
+    if _DENY_CJK.search(piece) or (match and match["verb"]):
+        return piece
+    return piece[match.end() :] if match else ""
 
 
 def _beats(text: str) -> list[Sides]:

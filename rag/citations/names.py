@@ -17,6 +17,17 @@ _ADDRESS = re.compile(
     r"|(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])(?::\d+)?(?:/\S*)?",
     re.I | re.A,
 )
+_REST = r"[^\s\u3000-\u30ff\u4e00-\u9fff，。）]"
+_DISGUISED = re.compile(
+    rf"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{{0,30}}\s?:\s?/\s?/{_REST}*"  # any scheme
+    rf"|(?<![\w:/])//\s?[^\W\d_]{_REST}*"  # the page's own scheme
+    rf"|\blocalhost\b{_REST}*|\b[A-Za-z][\w-]{{0,60}}:\d{{2,5}}/{_REST}*|\bh(?:xx|tt)ps?\b"
+    rf"|(?<![\w.@])(?:[\w-]{{1,60}}[.．｡])+(?:[^\W\d_{CJK}A-Za-z]{{2,24}}|xn--[\w-]+"
+    rf"|中国|中國|公司|网络|網絡|网址|网站|網站|在线|香港|台湾|台灣|한국|닷컴|みんな|コム)(?![A-Za-z0-9]){_REST}*"
+    rf"|(?<![\w.@])(?=[\w.-]{{0,60}}[^\W_A-Za-z0-9{CJK}])(?:[^\W_{CJK}][^\W{CJK}]{{0,59}}\.)+[A-Za-z]{{2,24}}(?:/{_REST}*)?(?!\w)"
+    r"|\b\w{2,60}\s?[(\[]?\s?\bdot\b\s?[)\]]?\s?(?:com|org|net|io|cn|ru|example)\b",
+    re.I,
+)
 _NO_ADDRESS = frozenset("e.g i.e w.r.t a.k.a i.i.d et.al vs.the etc.and".split())
 _MARKUP = re.compile(
     r"!\[|<\s?/?[a-zA-Z!][^<>]*>|&(?:#\w+|[a-z]{2,8});|\]\(|\]\[|^\s*\[[^\]]*\]\s?:|<\||\|>|```"
@@ -49,12 +60,12 @@ def strong(word: str) -> bool:
 
 def addresses(text: str) -> tuple[str, ...]:
     """Links, mail addresses and bare domains, as `address` writes them."""
-    found = (address(match[0]) for match in _ADDRESS.finditer(text))
+    found = (address(match[0]) for form in (_ADDRESS, _DISGUISED) for match in form.finditer(text))
     return tuple(dict.fromkeys(one for one in found if one not in _NO_ADDRESS))
 
 
 def without_addresses(text: str) -> str:
-    return _ADDRESS.sub(" ", text)
+    return _DISGUISED.sub(" ", _ADDRESS.sub(" ", text))
 
 
 def address(written: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from rag.citations.marks import DECORATION, KEYS, OPEN, QUOTES, ROUND, Mark, parse
 from rag.text import CJK
 
+STOOD = "\x1f"  # no model can write it: `visible` takes it out
 KEYS_LONGEST = 60  # characters of a mark without a quote
 MARK_LONGEST = 600
 SENTENCE_LONGEST = 3000
@@ -45,6 +46,11 @@ class Draft:
     @property
     def marks(self) -> list[Mark]:
         return [part for part in self.parts if isinstance(part, Mark)]
+
+    @property
+    def spoken(self) -> str:
+        """The text with STOOD where a mark stood."""
+        return "".join(part if isinstance(part, str) else STOOD for part in self.parts)
 
     @property
     def stopped_after_mark(self) -> bool:

@@ -22,6 +22,9 @@ IN_SOURCE = 0.6  # and in the cited papers or the question
 UNMARKED = 0.75  # share in one passage that makes it the source of a sentence without a mark
 UNMARKED_WORDS = 4
 
+MOST_COUNTED = 10  # a count up to this may be that of a list in the sentence
+_ITEM = re.compile(r",\s+(?:and\s+|or\s+)?|;\s+|\s+(?:and|or)\s+|、|，|和")
+_EVERYWHERE = frozenset("AI ML NLP LLM LLMs RL CV GPU GPUs CPU".split())  # no claim by themselves
 _CJK = re.compile(f"[{CJK}]")
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z]+")
 Similar = Callable[[str, str], float]
@@ -29,7 +32,7 @@ Similar = Callable[[str, str], float]
 
 @dataclass
 class Asked:
-    """The question: what it names may be said again. `others` holds all sources retrieved for it."""
+    """The question: what it names may be denied, not affirmed. `others` holds all sources retrieved for it."""
 
     text: str
     others: Sequence[Record] = ()
@@ -93,10 +96,18 @@ def _held(written: str, basis: Basis) -> bool:
 
 
 def _numbers(claim: Facts, basis: Basis, asked: Asked) -> str | None:
-    there = {number for one in basis.facts for number in one.numbers} | asked.numbers
+    there = {number for one in basis.facts for number in one.numbers}
     there |= {Number(str(record.paper.year), "") for record in basis.records if record.paper.year}
+    denied = numbers(claim.refuted)
+    there |= {one for one in asked.numbers if stands(one, denied) or _counted(one, claim)}
     strange = sorted(str(number) for number in claim.numbers if not stands(number, there))
     return f"number not in source: {strange[0]}" if strange else None
+
+
+def _counted(number: Number, claim: Facts) -> bool:
+    """Whether a small number of the question is that of the things which the sentence lists: "three: a, b and c"."""
+    small = not number.unit and number.value.isdigit() and 2 < int(number.value) <= MOST_COUNTED
+    return small and len(_ITEM.split(claim.text)) >= int(number.value)
 
 
 def _names(claim: Facts, basis: Basis, asked: Asked) -> str | None:
@@ -113,15 +124,17 @@ def _named(name: str, index: Index) -> bool:
 
 
 def _known(name: str, claim: Facts, basis: Basis, asked: Asked) -> bool:
-    """A name of the question, unless it is another source's; a capitalised common word; a word of an acronym; an
-    acronym that the sentence itself writes out."""
+    """A name of the question that the sentence denies, unless it is another source's; a capitalised common word;
+    a word of an acronym; an acronym that the sentence itself writes out."""
     if strong(name):
         if _written_out(name, claim.text):
             return True
         elsewhere = any(record.index.holds(name) for record in asked.others if record not in basis.records)
-        return asked.index.holds(name) and not elsewhere
+        denied = name in _EVERYWHERE or Index(claim.refuted).holds(name)
+        return asked.index.holds(name) and denied and not elsewhere
     stems = content(name) - GENERIC
-    if all(any(stem in record.all_words for record in basis.records) or stem in asked.words for stem in stems):
+    denied = asked.index.holds(name) and Index(claim.refuted).holds(name)
+    if denied or all(any(stem in record.all_words for record in basis.records) for stem in stems):
         return True
     initials = "".join(word[0] for word in claim.names if not strong(word))
     return any(acronym in initials for record in basis.records for acronym in record.index.capitals if len(acronym) > 2)
@@ -164,7 +177,7 @@ def _denials(claim: Facts, basis: Basis, asked: Asked) -> str | None:
     for group in claim.denied:
         if not (corrects or softly or denied.among(group)) and said.among(group) == group:
             return f"denial not in source: {' '.join(sorted(group))}"
-    if _foreign(claim, basis):
+    if foreign(claim, basis):
         unsupported = claim.denies and not softly and not any(one.denies for one in passages)
         return "denial not in source" if unsupported and not corrects else None
     claimed, refused = Words(claim.words), Words(word for group in claim.denied for word in group)
@@ -174,7 +187,7 @@ def _denials(claim: Facts, basis: Basis, asked: Asked) -> str | None:
     return None
 
 
-def _foreign(claim: Facts, basis: Basis) -> bool:
+def foreign(claim: Facts, basis: Basis) -> bool:
     """Whether claim and passages are written in different scripts, so that words cannot be compared."""
     return _mostly_cjk(claim.text) != _mostly_cjk(basis.text)
 
@@ -186,7 +199,7 @@ def _mostly_cjk(text: str) -> bool:
 def _words(claim: Facts, basis: Basis, asked: Asked, similar: Similar | None, least: float) -> str | None:
     if similar is not None and max(similar(claim.text, one.text) for one in basis.facts) < least:
         return "too far from source"
-    if _foreign(claim, basis):
+    if foreign(claim, basis):
         return _terms(claim, basis, asked, checked=similar is not None)
     passages = [record.words[place] for record, places in basis.places for place in places]
     near = {word for word in claim.words if any(word in words for words in passages)}
@@ -199,14 +212,15 @@ def _words(claim: Facts, basis: Basis, asked: Asked, similar: Similar | None, le
 
 
 def _terms(claim: Facts, basis: Basis, asked: Asked, *, checked: bool) -> str | None:
-    """In another script: each Latin word must stand in the source or the question, and something must tie them."""
+    """In another script: each Latin word must stand in the source or the question, and a number or a Latin word
+    of theirs must tie them."""
     words = [word for word in _LATIN_WORD.findall(claim.text) if not _mostly_cjk(basis.text)]
     for word in words:
-        held = any(record.index.holds(word) for record in basis.records) or asked.index.holds(word)
+        held = any(record.index.holds(word) for record in basis.records) or _known(word, claim, basis, asked)
         if not held and not content(word) <= GENERIC:
             return f"name not in source: {word}"
     there = {number for one in basis.facts for number in one.numbers}
     tied = any(stands(number, there) for number in claim.numbers) or any(
         Index(one.text).holds(word) for one in basis.facts for word in words
     )
-    return None if tied or checked or basis.quoted else "nothing to check"
+    return None if tied or checked else "nothing to check it by"
