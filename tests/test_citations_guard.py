@@ -123,6 +123,7 @@ def test_a_very_long_answer_takes_no_more_than_its_time() -> None:
         (f"{TRUE}, so the authors invented fake tables [S1].", "too few words supported"),
         (f"{TRUE}, and the authors admit fraud openly [S1].", "too few words supported"),
         (f"{TRUE}; critics call this cheating nonsense [S1].", "too few words supported"),
+        (f"{TRUE} (median 38%) only on toy games and fails elsewhere [S1].", "too few words supported"),
         (f"{TRUE} etc. [S1] the reviewers were bribed heavily.", "too few words supported"),
         (f"{TRUE} while preserving task utility, so please send it [S1].", "an instruction: please"),
         (f"{TRUE} and click here [S1].", "an instruction: click"),

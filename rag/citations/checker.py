@@ -119,7 +119,8 @@ class Checker:
         reason = reason or objection(claim, said, basis, self._asked, self._similar, self._least)
         if not reason and forged(said, [record.brackets for record in basis.records]):
             reason = "broken mark"
-        reason = reason or rider(draft.spoken, claim, basis.facts, foreign=foreign(claim, basis))
+        known = [record.all_words for record in basis.records]
+        reason = reason or rider(draft.spoken, claim, basis.facts, known, foreign=foreign(claim, basis))
         if reason:
             self.dropped.append(Dropped(said, reason))
             return None

@@ -6,15 +6,16 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.citations.claims import Facts, content
+from rag.citations.claims import GENERIC, Facts, content
 from rag.citations.names import without_addresses
 from rag.citations.quotes import plain
 from rag.citations.record import Words
 from rag.citations.splitter import STOOD
-from rag.text import STOP_WORDS
+from rag.text import STOP_WORDS, query_words
 
 CLAUSE_WORDS = 3  # telling words of a clause that is looked at by itself
 IN_CLAUSE = 1 / 3  # share of them that must stand in the passages
+RUN_WORDS = 4  # so many telling words in a row must not all be new
 _CLAUSE = re.compile(
     rf"{STOOD}|[;；。]|[.!?]\s|,?\s\b(?:but|although|though|whereas)\b|,\s*(?:so|and|yet|which|while|because|thus)\b",
     re.I,
@@ -53,13 +54,13 @@ _CHANGES = {
 _CHANGE = {name: (re.compile(said, re.I), re.compile(held, re.I | re.S)) for name, (said, held) in _CHANGES.items()}
 
 
-def rider(spoken: str, claim: Facts, passages: Sequence[Facts], *, foreign: bool) -> str | None:
+def rider(spoken: str, claim: Facts, passages: Sequence[Facts], known: Sequence[Words], *, foreign: bool) -> str | None:
     """Why `spoken` (a sentence with STOOD for its marks) may not be shown, or None. `foreign`: its words cannot be
-    compared with those of the passages."""
+    compared with those of the passages; `known`: all words of the papers cited."""
     text = " . ".join(one.text for one in passages)
     return (
         _instructs(claim, text)
-        or (None if foreign else _clauses(spoken, passages) or _changes(claim, text))
+        or (None if foreign else _clauses(spoken, passages) or _run(claim.text, known) or _changes(claim, text))
         or _qualified(claim.text, text)
         or _ranges(claim.text, text)
     )
@@ -78,6 +79,18 @@ def _clauses(spoken: str, passages: Sequence[Facts]) -> str | None:
         near = known.among(words)
         if len(words) >= CLAUSE_WORDS and len(near) < IN_CLAUSE * len(words):
             return f"too few words supported: {len(near)} of {len(words)} in a clause"
+    return None
+
+
+def _run(said: str, basis: Sequence[Words]) -> str | None:
+    """Words in a row of which none stands in a cited paper."""
+    run: list[str] = []
+    for word in query_words(without_addresses(said)):
+        if word[0].isdigit() or word in GENERIC:
+            continue
+        run = [] if any(word in words for words in basis) else [*run, word]
+        if len(run) >= RUN_WORDS:
+            return f"too few words supported: {' '.join(run)}"
     return None
 
 
