@@ -6,7 +6,8 @@
     checker.text, checker.citations, checker.dropped, checker.drop_reasons, checker.refused
 
 `splitter` cuts a stream into sentences with their `marks`, `quotes` finds words in abstracts, `claims` (with `numbers`
-and `names`) reads what a sentence says, `record` chooses the passages it rests on, `support` compares them; `riders` looks at its parts, `brackets` for forged marks.
+and `names`) reads what a sentence says, `record` chooses the passages it rests on, `support` compares them, `riders`
+looks at the parts of a sentence, `brackets` for forged marks.
 """
 
 from rag.citations.checker import Checked, Checker, Dropped
