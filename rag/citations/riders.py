@@ -79,6 +79,10 @@ def _clauses(spoken: str, passages: Sequence[Facts]) -> str | None:
         near = known.among(words)
         if len(words) >= CLAUSE_WORDS and len(near) < IN_CLAUSE * len(words):
             return f"too few words supported: {len(near)} of {len(words)} in a clause"
+    tail = content(without_addresses(plain(spoken.rpartition(STOOD)[2]))) - STOP_WORDS
+    begins = not spoken.partition(STOOD)[0].strip()  # "[S1] First." has no tail
+    if tail and not begins and not known.among(tail):
+        return f"too few words supported: 0 of {len(tail)} after the mark"
     return None
 
 
