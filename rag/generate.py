@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from rag import prompts
 from rag.citations import Checked, Checker
+from rag.citations.checker import LONGEST
 from rag.models.chat import Calls, ChatModel, Finished, Message, cost
 from rag.settings import Settings
 from rag.text import count_tokens, language
@@ -40,6 +41,7 @@ async def stream(
     own = [turn.content for turn in question.history if turn.role == "user"]
     checker = Checker(sources, "\n".join((*own, question.text)), refusal=prompts.REFUSAL)
     finished: Finished | None = None
+    heard = 0
     async with aclosing(model.stream(_messages(said), calls=calls)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Finished):
@@ -47,6 +49,9 @@ async def stream(
                 break
             for event in _events(checker.feed(piece.text)):
                 yield event
+            heard += len(piece.text)
+            if heard > LONGEST:  # what the checker would not read need not be said
+                break
     whole = finished is not None and finished.reason == WHOLE
     for event in _events(checker.finish(whole=whole)):
         yield event

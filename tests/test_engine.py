@@ -393,3 +393,12 @@ def test_filters_that_leave_nothing_are_named_as_the_reason(engine: QueryEngine)
 @pytest.mark.parametrize("text", ["???", "😀", "…"])
 def test_what_has_no_word_is_declined(engine: QueryEngine, text: str) -> None:
     assert not asyncio.run(engine.answer(Question(text=text))).answered
+
+
+def test_a_model_that_runs_on_is_left_and_its_answer_is_said_to_be_cut(sample: Settings) -> None:
+    line = 'COFT reduces standard bias metrics by 30-55%. [S1: "reduces standard bias metrics by 30–55"] '
+    with FakeServer(Reply(line + "And so on without end. " * 5_000)) as server:
+        settings = sample.model_copy(update={"openai_base_url": server.base_url})
+        answer = ask(open_engine(settings), "How much does COFT reduce standard bias metrics?")
+    assert answer.answer.startswith("COFT reduces standard bias metrics by 30-55%. [1]")
+    assert any("cut short" in reason for reason in answer.degraded)
