@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag.catalog import Sentence
+from rag.catalog import Passage
 from rag.dense import Vectors
 from rag.gate import Support
 from rag.store import Generation
-from rag.text import language, plain, query_words, words
+from rag.text import language, plain, query_words
 from rag.types import Hit, Paper
 
 
@@ -99,8 +99,9 @@ class Extractor:
         for rank, hit in enumerate(hits):
             behind = hits[0].score - hit.score
             of_paper = (LIST_BEHIND if listed else BEHIND) * behind / spread + (0.0 if listed else RANK * rank)
-            spoken, _ = self._spoken(hit)
-            for sentence, cosine in zip(spoken, self._cosines(hit, vector), strict=True):
+            stored = self._stored(hit)
+            cosines = self._cosines(stored.sentences, vector)
+            for sentence, cosine in zip(self._generation.catalog.spoken(stored.sentences), cosines, strict=True):
                 text = hit.paper.abstract[sentence.start : sentence.end]
                 coverage = _covered(weights, set(sentence.words.split()))
                 score = COSINE * float(cosine) / spread + words * coverage - of_paper
@@ -109,30 +110,28 @@ class Extractor:
                 out.append(Evidence(hit, sentence.start, sentence.end, float(cosine), coverage, score))
         return sorted(out, key=lambda e: -e.score)
 
-    def _spoken(self, hit: Hit) -> tuple[list[Sentence], set[str]]:
-        """A paper's sentences, and the words of its title and authors."""
-        catalog = self._generation.catalog
-        row = catalog.row_of(hit.paper.id)
-        if row is None:
-            return [], set()
-        passage = catalog.passage(row)
-        return catalog.spoken(passage.sentences), set(passage.head_words.split())
+    def _stored(self, hit: Hit) -> Passage:
+        """The paper of a hit as the catalog has it. Raises Corrupt where it is of another generation."""
+        row = self._generation.catalog.row_of(hit.paper.id)
+        return self._generation.catalog.passage(-1 if row is None else row)
 
-    def _cosines(self, hit: Hit, vector: Vectors | None) -> Vectors:
-        """Of the question and each sentence of a paper; zeros where there are no sentence vectors."""
-        generation = self._generation
-        row = generation.catalog.row_of(hit.paper.id)
-        rows = generation.catalog.sentence_rows(row) if row is not None else range(0)
-        if vector is None or not len(generation.sentences):
+    def _words(self, hit: Hit) -> set[str]:
+        """Every search word of a paper: of its abstract, its title and its authors, as they were made at ingest."""
+        stored = self._stored(hit)
+        spoken = self._generation.catalog.spoken(stored.sentences)
+        return set(stored.head_words.split()).union(*(sentence.words.split() for sentence in spoken))
+
+    def _cosines(self, rows: range, vector: Vectors | None) -> Vectors:
+        """Of the question and each of these sentences; zeros where there are no sentence vectors."""
+        sentences = self._generation.sentences
+        if vector is None or not len(sentences):
             return np.zeros(len(rows), dtype=np.float32)
-        return np.asarray(generation.sentences[rows.start : rows.stop].astype(np.float32) @ vector)
+        return np.asarray(sentences[rows.start : rows.stop].astype(np.float32) @ vector)
 
     def meant(self, question: str, hits: Sequence[Hit]) -> list[Paper]:
         """The papers that a question can be about: of the best three those that have its names, else all three."""
         names = _names(question)
-        best = [
-            (hit.paper, len(names & set(words(f"{hit.paper.title or ''} {hit.paper.abstract}")))) for hit in hits[:3]
-        ]
+        best = [(hit.paper, len(names & self._words(hit)) if names else 0) for hit in hits[:3]]
         most = max((there for _, there in best), default=0)
         return [paper for paper, there in best if there == most]
 
@@ -141,8 +140,7 @@ class Extractor:
         names, held = set(query_words(" ".join(_NAME.findall(plain(question))))), set[str]()
         best = Support()
         for hit in hits[:3]:
-            spoken, head = self._spoken(hit)
-            there = head.union(*(sentence.words.split() for sentence in spoken))
+            there = self._words(hit)
             held |= there
             near = hit.signals.get("nearness")
             best = Support(
